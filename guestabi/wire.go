@@ -1,0 +1,70 @@
+package guestabi
+
+import "encoding/json"
+
+// Version is the version of the contract between host and guest. A snapshot of
+// another version is refused.
+const Version = 1
+
+// Entries of the prelude, in the order in which it returns them.
+const (
+	EntryStart   = iota // (function, its text) -> promise of the cell's value
+	EntrySettle         // (array of settlements) -> undefined
+	EntryDrain          // () -> outbox, JSON text without the outer brackets
+	EntryFinish         // (value) -> JSON text
+	EntryExplain        // (thrown value) -> JSON text of a Thrown
+	EntryCount
+)
+
+// Kinds of items in the outbox. Each item is a JSON array whose first element is
+// the kind.
+const (
+	KindCall     = 1 // [1, request, tool id, input]
+	KindSearch   = 2 // [2, request, query, limit or null]
+	KindDescribe = 3 // [3, request, tool id]
+	KindYield    = 4 // [4, request, reason]
+	KindText     = 5 // [5, text]
+	KindJSON     = 6 // [6, value]
+	KindConsole  = 7 // [7, level, text]
+	KindOverflow = 8 // [8]: output went over the cap
+)
+
+// Setup is the prelude's argument.
+type Setup struct {
+	// Tools is ALL_TOOLS.
+	Tools json.RawMessage `json:"tools"`
+	// Names maps convenience names to tool ids.
+	Names map[string]string `json:"names"`
+	// Files is what API.list and API.read serve: path to text.
+	Files map[string]string `json:"files"`
+	// MaxOutput bounds the run's output, in UTF-16 units of its JSON text. The
+	// host counts again, in bytes.
+	MaxOutput int `json:"maxOutput"`
+	// MaxOpen bounds the requests that one cell may have open.
+	MaxOpen int `json:"maxOpen"`
+}
+
+// WrapPrefix and WrapSuffix stand around a cell's code: it is the body of an
+// async function. FunctionText is the text of that function alone, against which
+// the prelude checks what was compiled.
+const (
+	WrapPrefix = "(async function(){"
+	WrapSuffix = "\n})"
+)
+
+// Wrap puts a cell's code into its function. Lines keep their numbers; columns of
+// the first line move by len(WrapPrefix).
+func Wrap(code string) string { return WrapPrefix + code + WrapSuffix }
+
+// FunctionText is the text of the function in Wrap(code).
+func FunctionText(code string) string { return WrapPrefix[1:] + code + WrapSuffix[:len(WrapSuffix)-1] }
+
+// Thrown describes a value that guest code threw.
+type Thrown struct {
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Stack   string `json:"stack,omitempty"`
+	// Error says that the value is an Error object.
+	Error bool `json:"error,omitempty"`
+}

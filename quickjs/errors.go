@@ -1,0 +1,55 @@
+package quickjs
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrEngineUnavailable reports that the engine's bytes are missing, altered or
+	// do not compile. Its text names the command that mends it.
+	ErrEngineUnavailable = errors.New("javascript engine unavailable")
+	// ErrInterrupted reports that a VM was stopped: its deadline passed or its
+	// context ended. The VM is finished.
+	ErrInterrupted = errors.New("execution interrupted")
+	// ErrTrapped reports a WebAssembly trap, such as an exhausted native stack.
+	// The VM is finished and is never used again.
+	ErrTrapped = errors.New("vm trapped")
+	// ErrClosed reports use of a VM, template or engine after Close, or of a VM
+	// after it trapped or was interrupted.
+	ErrClosed = errors.New("vm is closed")
+	// ErrSnapshot reports a snapshot that cannot be read: damaged, of another
+	// version, or taken from another engine or template.
+	ErrSnapshot = errors.New("snapshot refused")
+	// ErrTooLarge reports a result over the bound that the caller gave.
+	ErrTooLarge = errors.New("value is too large")
+	// ErrOutOfMemory reports that the guest's memory does not suffice for what
+	// the host must put into it.
+	ErrOutOfMemory = errors.New("guest memory exhausted")
+)
+
+// Exception is a JavaScript exception that reached the host. Value is the
+// thrown value and must be freed with VM.Free when it is no longer needed.
+type Exception struct{ Value Value }
+
+// Error implements error. The thrown value is guest data and is not read here.
+func (e *Exception) Error() string { return "javascript exception" }
+
+// TrapError is a trap with the runtime's description of it. It unwraps to
+// ErrTrapped.
+type TrapError struct{ Cause error }
+
+// Error implements error.
+func (e *TrapError) Error() string { return fmt.Sprintf("%v: %v", ErrTrapped, e.Cause) }
+
+// Unwrap makes errors.Is(err, ErrTrapped) true and gives the cause.
+func (e *TrapError) Unwrap() []error { return []error{ErrTrapped, e.Cause} }
+
+// SnapshotError says why a snapshot was refused. It unwraps to ErrSnapshot.
+type SnapshotError struct{ Reason string }
+
+// Error implements error.
+func (e *SnapshotError) Error() string { return fmt.Sprintf("%v: %s", ErrSnapshot, e.Reason) }
+
+// Unwrap makes errors.Is(err, ErrSnapshot) true.
+func (e *SnapshotError) Unwrap() error { return ErrSnapshot }

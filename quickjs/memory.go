@@ -1,0 +1,157 @@
+package quickjs
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+const (
+	wasmPage = 65536
+	// pageSize is the unit of copy-on-write, dirty tracking and snapshots. It is
+	// the engine's own and does not depend on the machine's page size.
+	pageSize = 4096
+)
+
+// image is the memory of a template: what every instance starts from. It is
+// immutable once sealed.
+type image struct {
+	bytes []byte // whole pages; the memory beyond it is zero
+	size  uint64 // of the linear memory, in bytes, a multiple of wasmPage
+	hot   []span // page ranges that nearly every cell writes
+	cold  []span // the rest, up to size
+	back  any    // what the platform needs: on Linux a *memfd
+}
+
+// span is a range of pages [from, to).
+type span struct{ from, to int }
+
+// linear is the memory of one instance. It implements wazero's
+// experimental.LinearMemory and can be put back to the template's image.
+type linear interface {
+	Reallocate(size uint64) []byte
+	Free()
+	// reset makes the memory equal to the image. Only memory that never grew
+	// beyond the image's size can be reset.
+	reset()
+	// dirty lists pages below size that may differ from the image, in order. It
+	// may list too many, never too few.
+	dirty(size uint64) []int
+	// base is the memory from its start, as long as it was ever made.
+	base() []byte
+}
+
+// setHot marks the pages that differ from the image in mem as hot, and joins
+// ranges that lie close together: copying two pages costs less than a system call.
+func (im *image) setHot(pages []int) {
+	im.hot, im.cold = nil, nil
+	for _, p := range pages {
+		if n := len(im.hot); n > 0 && p-im.hot[n-1].to <= 2 {
+			im.hot[n-1].to = p + 1
+			continue
+		}
+		im.hot = append(im.hot, span{p, p + 1})
+	}
+	at := 0
+	for _, s := range im.hot {
+		if s.from > at {
+			im.cold = append(im.cold, span{at, s.from})
+		}
+		at = s.to
+	}
+	if end := int(im.size / pageSize); at < end {
+		im.cold = append(im.cold, span{at, end})
+	}
+}
+
+// page gives page p of the image; pages beyond its bytes are zero.
+func (im *image) page(p int) []byte {
+	if at := p * pageSize; at < len(im.bytes) {
+		return im.bytes[at : at+pageSize]
+	}
+	return zeroPage[:]
+}
+
+var zeroPage [pageSize]byte
+
+// differing keeps the pages of mem that differ from the image.
+func (im *image) differing(mem []byte, candidates []int) []int {
+	out := candidates[:0]
+	for _, p := range candidates {
+		if at := p * pageSize; at+pageSize <= len(mem) && !bytes.Equal(mem[at:at+pageSize], im.page(p)) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func allPages(size uint64) []int {
+	out := make([]int, size/pageSize)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// trimZero cuts zero pages off the end.
+func trimZero(b []byte) []byte {
+	n := len(b)
+	for n >= pageSize && isZero(b[n-pageSize:n]) {
+		n -= pageSize
+	}
+	return b[:n]
+}
+
+func isZero(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b) != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// copyMemory is the portable linear memory: a plain copy of the image.
+type copyMemory struct {
+	im  *image
+	buf []byte // length: highest size so far; capacity: the limit's
+	max uint64
+}
+
+func newCopyMemory(im *image, max uint64) *copyMemory {
+	m := &copyMemory{im: im, buf: make([]byte, im.size, im.size+8*wasmPage), max: max}
+	copy(m.buf, im.bytes)
+	return m
+}
+
+// Reallocate implements experimental.LinearMemory. Beyond the limit it gives
+// nil, and memory.grow fails in the guest.
+func (m *copyMemory) Reallocate(size uint64) []byte {
+	if size > m.max {
+		return nil
+	}
+	if uint64(cap(m.buf)) < size {
+		grown := make([]byte, size, min(m.max, size+size/4))
+		copy(grown, m.buf)
+		m.buf = grown
+	}
+	if uint64(len(m.buf)) < size {
+		m.buf = m.buf[:size]
+	}
+	return m.buf[:size:size]
+}
+
+func (m *copyMemory) Free() { m.buf = nil }
+
+func (m *copyMemory) reset() {
+	n := copy(m.buf, m.im.bytes)
+	clear(m.buf[n:])
+}
+
+func (m *copyMemory) dirty(size uint64) []int { return m.im.differing(m.buf, allPages(size)) }
+func (m *copyMemory) base() []byte            { return m.buf }

@@ -1,0 +1,161 @@
+package wasmbin
+
+// Opcodes that the edits look at or write, 5.4.
+const (
+	opUnreachable  = 0x00
+	opBlock        = 0x02
+	opLoop         = 0x03
+	opIf           = 0x04
+	opEnd          = 0x0b
+	opBrIf         = 0x0d
+	opBrTable      = 0x0e
+	opCall         = 0x10
+	opLocalGet     = 0x20
+	opLocalSet     = 0x21
+	opLocalTee     = 0x22
+	opGlobalGet    = 0x23
+	opGlobalSet    = 0x24
+	opTableSet     = 0x26
+	opI32Load      = 0x28
+	opI32Const     = 0x41
+	opI32LtS       = 0x48
+	opI32Sub       = 0x6b
+	opI32And       = 0x71
+	opI32ShrU      = 0x76
+	opPrefixMisc   = 0xfc
+	opPrefixVector = 0xfd
+
+	miscMemoryInit = 8
+	miscDataDrop   = 9
+	miscMemoryCopy = 10
+	miscMemoryFill = 11
+	miscTableInit  = 12
+	miscTableGrow  = 15
+	miscTableSize  = 16
+	miscTableFill  = 17
+
+	blockEmpty = 0x40
+	valI32     = 0x7f
+)
+
+// instr is one decoded instruction: where it starts and ends in the body, and
+// what the edits need of its immediates.
+type instr struct {
+	code       byte
+	misc       uint32 // second opcode after 0xfc or 0xfd
+	start, end int
+}
+
+// instr reads one instruction. Unknown opcodes are ErrUnsupported.
+func (r *reader) instr() instr {
+	in := instr{start: r.pos}
+	in.code = r.byte()
+	switch c := in.code; {
+	case c <= 0x01, c == 0x05, c == opEnd, c == 0x0f, c == 0x1a, c == 0x1b, c >= 0x45 && c <= 0xc4, c == 0xd1:
+	case c >= opBlock && c <= opIf:
+		r.skipLEB(33)
+	case c == 0x0c, c == opBrIf, c == opCall, c == 0x12, c >= 0x20 && c <= 0x26, c == 0xd2:
+		r.u32()
+	case c == opBrTable:
+		for n := r.count(1) + 1; n > 0 && r.err == nil; n-- {
+			r.u32()
+		}
+	case c == 0x11, c == 0x13: // call_indirect, return_call_indirect
+		r.u32()
+		r.u32()
+	case c == 0x1c:
+		r.bytes(r.count(1))
+	case c >= opI32Load && c <= 0x3e:
+		r.memarg()
+	case c == 0x3f, c == 0x40:
+		if r.byte() != 0 {
+			r.fail(ErrUnsupported, "memory index other than 0")
+		}
+	case c == opI32Const:
+		r.skipLEB(32)
+	case c == 0x42:
+		r.skipLEB(64)
+	case c == 0x43:
+		r.bytes(4)
+	case c == 0x44:
+		r.bytes(8)
+	case c == 0xd0:
+		r.byte()
+	case c == opPrefixMisc:
+		in.misc = r.u32()
+		r.miscImmediates(in.misc)
+	case c == opPrefixVector:
+		in.misc = r.u32()
+		r.vectorImmediates(in.misc)
+	default:
+		r.fail(ErrUnsupported, "opcode 0x%02x", c)
+	}
+	in.end = r.pos
+	return in
+}
+
+// memarg reads alignment and offset, 5.4.6. Bit 6 of the alignment announces a
+// memory index (multi-memory), which is not supported.
+func (r *reader) memarg() {
+	if r.u32() >= 1<<6 {
+		r.fail(ErrUnsupported, "memory operand with a memory index")
+	}
+	r.u32()
+}
+
+func (r *reader) miscImmediates(op uint32) {
+	switch {
+	case op <= 7: // saturating truncation
+	case op == miscMemoryInit:
+		r.u32()
+		r.zero()
+	case op == miscDataDrop, op == 13, op >= miscTableGrow && op <= miscTableFill:
+		r.u32()
+	case op == miscMemoryCopy:
+		r.zero()
+		r.zero()
+	case op == miscMemoryFill:
+		r.zero()
+	case op == miscTableInit, op == 14:
+		r.u32()
+		r.u32()
+	default:
+		r.fail(ErrUnsupported, "opcode 0xfc %d", op)
+	}
+}
+
+func (r *reader) zero() {
+	if r.byte() != 0 {
+		r.fail(ErrUnsupported, "memory index other than 0")
+	}
+}
+
+func (r *reader) vectorImmediates(op uint32) {
+	switch {
+	case op <= 11, op == 92, op == 93:
+		r.memarg()
+	case op == 12, op == 13:
+		r.bytes(16)
+	case op >= 21 && op <= 34:
+		r.byte()
+	case op >= 84 && op <= 91:
+		r.memarg()
+		r.byte()
+	case op <= 255:
+	default:
+		r.fail(ErrUnsupported, "opcode 0xfd %d", op)
+	}
+}
+
+// locals reads a body's local declarations and gives the number of locals and
+// where the instructions begin.
+func (r *reader) locals() (n uint64, start int) {
+	for groups := r.count(2); groups > 0 && r.err == nil; groups-- {
+		n += uint64(r.u32())
+		r.byte()
+		if n > 50_000 { // the bound that engines share (JS API, implementation limits)
+			r.fail(ErrMalformed, "more than 50,000 locals")
+		}
+	}
+	return n, r.pos
+}
