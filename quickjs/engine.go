@@ -48,6 +48,7 @@ type Engine struct {
 	prog     *program
 	plain    bool
 	digest   string
+	sum      [32]byte
 
 	mu     sync.Mutex
 	closed bool
@@ -84,7 +85,7 @@ func compile(ctx context.Context, wasm []byte, o *EngineOptions) (*Engine, error
 		return nil, fmt.Errorf("rewriting the engine: %w", err)
 	}
 	sum := sha256.Sum256(prog.wasm)
-	e := &Engine{prog: prog, plain: o.PlainMemory, digest: hex.EncodeToString(sum[:])}
+	e := &Engine{prog: prog, plain: o.PlainMemory, digest: hex.EncodeToString(sum[:]), sum: sum}
 	if e.cache, err = openCache(o.CacheDir); err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ const graceAfterDeadline = 2 * time.Millisecond
 // checkpoint is called by the engine's own polls and by the metered loops. Bit
 // 0 asks the engine to stop, bit 1 makes a metered loop trap.
 func (vm *VM) checkpoint() uint32 {
-	if vm.interrupt.Load() {
+	if vm.interrupt.Load() || vm.callCtx.Context != nil && vm.callCtx.Context.Err() != nil {
 		vm.interrupted = true
 		return 3
 	}

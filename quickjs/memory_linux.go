@@ -24,13 +24,9 @@ func sealImage(im *image) {
 	if err != nil {
 		return
 	}
-	for at := 0; at < len(im.bytes); {
-		n, err := unix.Write(fd, im.bytes[at:])
-		if err != nil {
-			unix.Close(fd)
-			return
-		}
-		at += n
+	if err := writeSparse(fd, im.bytes); err != nil {
+		unix.Close(fd)
+		return
 	}
 	seals := unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
@@ -38,6 +34,23 @@ func sealImage(im *image) {
 		return
 	}
 	im.back = &memfd{fd: fd}
+}
+
+// writeSparse writes the pages that are not zero; the rest are holes.
+func writeSparse(fd int, b []byte) error {
+	if err := unix.Ftruncate(fd, int64(len(b))); err != nil {
+		return err
+	}
+	for at := 0; at < len(b); at += pageSize {
+		page := b[at : at+pageSize]
+		if isZero(page) {
+			continue
+		}
+		if n, err := unix.Pwrite(fd, page, int64(at)); err != nil || n != pageSize {
+			return fmt.Errorf("writing the template image: %d bytes: %w", n, err)
+		}
+	}
+	return nil
 }
 
 func closeImage(im *image) {

@@ -89,3 +89,37 @@ func BenchmarkOne(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkSuspend(b *testing.B) {
+	tt := tmpl(b, nil)
+	ctx := context.Background()
+	src := "const s = {a:[1,2,3], name:'x'.repeat(100)}; const m = new Map([[1,2]]); const r = await tools.echo({i:1}); return [s.a.length, m.size, r]"
+	var size int
+	for b.Loop() {
+		vm, err := tt.NewVM(ctx, nil)
+		if err != nil { b.Fatal(err) }
+		t := vm.t
+		code, _ := vm.Compile(ctx, guestabi.Wrap(src))
+		fn, _ := vm.Run(ctx, code)
+		txt, _ := vm.String(ctx, guestabi.FunctionText(src))
+		p, err := vm.Call(ctx, t.entries[guestabi.EntryStart], t.undefined, fn, txt)
+		if err != nil { b.Fatal(err) }
+		if _, _, err := vm.Turn(ctx, t.entries[guestabi.EntryDrain], p); err != nil { b.Fatal(err) }
+		snap, err := vm.Snapshot(p)
+		if err != nil { b.Fatal(err) }
+		size = len(snap)
+		vm.Close()
+		vm, roots, err := tt.Restore(ctx, snap, nil)
+		if err != nil { b.Fatal(err) }
+		bt, _ := vm.ParseJSON(ctx, []byte(`[[1,1,{"ok":true,"n":5}]]`))
+		if _, err := vm.Call(ctx, t.entries[guestabi.EntrySettle], t.undefined, bt); err != nil { b.Fatal(err) }
+		st, _, err := vm.Turn(ctx, t.entries[guestabi.EntryDrain], roots[0])
+		if err != nil || st != Fulfilled { b.Fatal(st, err) }
+		v, _ := vm.Result(ctx, roots[0])
+		sv, _ := vm.Call(ctx, t.entries[guestabi.EntryFinish], t.undefined, v)
+		s, err := vm.ReadString(ctx, sv, 1000)
+		if err != nil || string(s) != `[3,1,{"ok":true,"n":5}]` { b.Fatal(string(s), err) }
+		vm.Close()
+	}
+	b.ReportMetric(float64(size), "snapbytes")
+}

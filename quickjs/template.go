@@ -94,6 +94,7 @@ type Template struct {
 	entries        []Value
 	excTag         uint32
 	undefined      Value
+	empty          Value
 
 	mu     sync.Mutex
 	idle   []*VM
@@ -130,6 +131,10 @@ func (t *Template) ImageBytes() int { return len(t.im.bytes) }
 
 // Undefined is JavaScript's undefined.
 func (t *Template) Undefined() Value { return t.undefined }
+
+// EmptyString is the empty string that the engine shares. Other empty strings
+// exist; this one is what literals give.
+func (t *Template) EmptyString() Value { return t.empty }
 
 // Entry gives the i-th function that the prelude returned.
 func (t *Template) Entry(i int) Value { return t.entries[i] }
@@ -224,6 +229,9 @@ func (b *builder) run() {
 	}
 	t.randAt = b.findRandomState()
 	b.prelude()
+	if b.err == nil {
+		t.empty, b.err = vm.String(b.ctx, "")
+	}
 	b.finish()
 }
 

@@ -159,6 +159,9 @@ func (vm *VM) limitMemory(ctx context.Context, o *VMOptions) error {
 	return err
 }
 
+// Template gives the template that the VM was made from.
+func (vm *VM) Template() *Template { return vm.t }
+
 // mem is the guest's memory at its present size. It must not be kept across a
 // call into the guest.
 func (vm *VM) mem() []byte { return vm.lm.base()[:vm.memory.Size()] }

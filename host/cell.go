@@ -1,0 +1,309 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/quickjs"
+)
+
+// cell is one program from exec to its end. While it runs, one goroutine, that of
+// Exec or Wait, owns the guest; calls settle from goroutines of their own. While
+// it is suspended there is no VM, only the snapshot in the store.
+type cell struct {
+	h        *Host
+	run      *Run
+	id       string
+	parentID string // id of the exec call
+	tmpl     *templateRef
+	source   string
+	position func(line, column int) (int, int)
+
+	ctx    context.Context // of nested calls: ends with the cell
+	cancel context.CancelFunc
+
+	// Owned by the goroutine that drives the cell.
+	g         guest
+	mainDone  bool
+	output    []OutputItem
+	outBytes  int
+	telemetry Telemetry
+	failures  []guestabi.Thrown // delivered to the guest, to recognise them when they come back
+	yields    []int             // requests of yield_control, settled by the next wait
+
+	mu       sync.Mutex
+	state    guestabi.State
+	driving  bool // an exec or wait is in flight
+	open     map[int]*openCall
+	queue    []*openCall
+	inFlight int
+	settled  []settlement
+	signal   chan struct{} // capacity 1: something settled, or the cell was aborted
+	expires  time.Time
+}
+
+// openCall is a tool call that has not been delivered to the guest.
+type openCall struct {
+	request  int
+	tc       *ToolCall
+	client   bool
+	approval bool
+	done     bool
+	since    time.Time
+}
+
+// settlement is the outcome of a request, on its way to the guest.
+type settlement struct {
+	request int
+	value   json.RawMessage // if err is nil
+	err     *ToolError
+}
+
+func (r *Run) newCell(parentID, source string, tmpl *templateRef) (*cell, error) {
+	id, err := r.h.newID("run_")
+	if err != nil {
+		return nil, err
+	}
+	c := &cell{
+		h: r.h, run: r, id: id, parentID: parentID, tmpl: tmpl, source: source, state: guestabi.StateRunning, driving: true,
+		open: map[int]*openCall{}, signal: make(chan struct{}, 1),
+	}
+	c.ctx, c.cancel = context.WithCancel(r.ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		c.cancel()
+		return nil, errRunClosed
+	}
+	r.cells[id] = c
+	return c, nil
+}
+
+// settle records an outcome and wakes the driver. It may be called from any
+// goroutine; a request that is not open is ignored.
+func (c *cell) settle(s settlement) bool {
+	c.mu.Lock()
+	oc := c.open[s.request]
+	if oc == nil || oc.done {
+		c.mu.Unlock()
+		return false
+	}
+	oc.done = true
+	if !oc.client {
+		c.inFlight--
+	}
+	c.settled = append(c.settled, s)
+	next := c.nextLocked()
+	c.mu.Unlock()
+	c.wake()
+	for _, oc := range next {
+		go c.perform(oc)
+	}
+	return true
+}
+
+func (c *cell) wake() {
+	select {
+	case c.signal <- struct{}{}:
+	default:
+	}
+}
+
+// begin opens a call: it starts at once, or waits for a free slot.
+func (c *cell) begin(oc *openCall) {
+	c.mu.Lock()
+	c.open[oc.request] = oc
+	if oc.client {
+		c.mu.Unlock()
+		return
+	}
+	c.queue = append(c.queue, oc)
+	next := c.nextLocked()
+	c.mu.Unlock()
+	for _, oc := range next {
+		go c.perform(oc)
+	}
+}
+
+// nextLocked takes the calls from the queue that slots are free for.
+func (c *cell) nextLocked() []*openCall {
+	n := min(len(c.queue), c.h.cfg.MaxPendingToolCalls-c.inFlight)
+	if n <= 0 || c.ctx.Err() != nil {
+		return nil
+	}
+	next := c.queue[:n:n]
+	c.queue = c.queue[n:]
+	c.inFlight += n
+	return next
+}
+
+// perform runs a call through the dispatcher.
+func (c *cell) perform(oc *openCall) {
+	var waiting func(bool)
+	if c.h.o.Approve != nil {
+		waiting = func(on bool) {
+			c.mu.Lock()
+			oc.approval = on
+			c.mu.Unlock()
+			c.wake()
+		}
+	}
+	out, terr := c.run.dispatch(c.ctx, oc.tc, waiting)
+	c.settle(settlement{request: oc.request, value: out, err: terr})
+}
+
+// drive runs the cell until it ends, yields, or the deadline passes with calls
+// open. It gives the result for Exec or Wait.
+func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
+	c.g.vm.SetDeadline(deadline)
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	for {
+		state, err := c.turn(ctx)
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		if state == quickjs.Rejected {
+			return c.failed(ctx, c.rejected(ctx))
+		}
+		c.mainDone = state == quickjs.Fulfilled
+		if more, res := c.next(ctx, timer.C); !more {
+			return res
+		}
+		if err := c.deliver(ctx); err != nil {
+			return c.failed(ctx, err)
+		}
+	}
+}
+
+// next decides what follows a turn: true to deliver settlements and go on, or
+// false and the result.
+func (c *cell) next(ctx context.Context, deadline <-chan time.Time) (bool, *Result) {
+	for {
+		c.mu.Lock()
+		settled, open, clients, approval := len(c.settled), len(c.open), 0, false
+		for _, oc := range c.open {
+			if oc.client && !oc.done {
+				clients++
+			}
+			approval = approval || oc.approval
+		}
+		c.mu.Unlock()
+		switch {
+		case settled > 0:
+			return true, nil
+		case c.mainDone && open == 0:
+			return false, c.completed(ctx)
+		case len(c.yields) > 0:
+			return false, c.suspend(ctx, guestabi.WaitYield)
+		case open == 0:
+			return false, c.failed(ctx, fail(guestabi.ReasonGuestError, "the program waits for a promise that nothing will settle: no tool call is open"))
+		case approval:
+			return false, c.suspend(ctx, guestabi.WaitApproval)
+		case clients == open && c.run.o.OnClientCall == nil:
+			return false, c.suspend(ctx, guestabi.WaitPendingTools)
+		}
+		select {
+		case <-c.signal:
+		case <-deadline:
+			return false, c.suspend(ctx, guestabi.WaitPendingTools)
+		case <-ctx.Done():
+			return false, c.failed(ctx, fail(guestabi.ReasonAborted, "the call was cancelled"))
+		case <-c.ctx.Done():
+			return false, c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
+		}
+	}
+}
+
+// deliver hands everything that has settled to the guest in one batch.
+func (c *cell) deliver(ctx context.Context) error {
+	c.mu.Lock()
+	batch := c.settled
+	c.settled = nil
+	for _, s := range batch {
+		delete(c.open, s.request)
+	}
+	c.mu.Unlock()
+	buf := append(make([]byte, 0, 256), '[')
+	for i, s := range batch {
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = appendSettlement(buf, s)
+		if s.err != nil {
+			c.noteFailure(s.err)
+		}
+	}
+	return c.g.settle(ctx, append(buf, ']'))
+}
+
+// maxFailures bounds the failures that are remembered.
+const maxFailures = 64
+
+func (c *cell) noteFailure(e *ToolError) {
+	if len(c.failures) < maxFailures {
+		c.failures = append(c.failures, guestabi.Thrown{Name: e.Name, Message: e.Message, Code: e.Code})
+	}
+}
+
+// isFailure says whether what the guest threw is a nested failure it was given.
+func (c *cell) isFailure(t *guestabi.Thrown) bool {
+	return slices.ContainsFunc(c.failures, func(f guestabi.Thrown) bool {
+		return f.Name == t.Name && f.Message == t.Message && f.Code == t.Code
+	})
+}
+
+func (c *cell) limitHit(reason guestabi.Reason) {
+	if !slices.Contains(c.telemetry.LimitsHit, reason) {
+		c.telemetry.LimitsHit = append(c.telemetry.LimitsHit, reason)
+	}
+}
+
+// release closes the VM and forgets the cell: it has ended in the given state.
+// Calls that are still open are cancelled and hold no slots of others.
+func (c *cell) release(state guestabi.State) {
+	if c.g.vm != nil {
+		c.g.vm.Close()
+		c.g.vm = nil
+	}
+	c.end(state)
+}
+
+// end moves the cell to a final state once, drops its snapshot and its calls.
+func (c *cell) end(state guestabi.State) {
+	c.mu.Lock()
+	if c.state != guestabi.StateRunning && c.state != guestabi.StateWaiting {
+		c.mu.Unlock()
+		return
+	}
+	suspended := c.state == guestabi.StateWaiting
+	c.state = state
+	c.queue, c.settled = nil, nil
+	c.mu.Unlock()
+	c.cancel()
+	if suspended {
+		c.h.dropSnapshot(c)
+	}
+	c.run.mu.Lock()
+	delete(c.run.cells, c.id)
+	c.run.mu.Unlock()
+	c.tmpl.release()
+}
+
+// abort ends a cell from outside. One that is being driven ends by itself, as its
+// context is done.
+func (c *cell) abort() {
+	c.cancel()
+	c.mu.Lock()
+	driving := c.driving
+	c.mu.Unlock()
+	c.wake()
+	if !driving {
+		c.run.stamp(&TraceEvent{Event: "abort", RunID: c.id})
+		c.end(guestabi.StateAborted)
+	}
+}

@@ -1,0 +1,273 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/plugins"
+)
+
+// dispatch is the one path of every tool call: catalog and policy, hooks, schema,
+// approval, the tool, its result's size and schema, trace. Nothing else invokes a
+// tool. waiting is told when the call begins and ends to wait for approval.
+func (r *Run) dispatch(ctx context.Context, tc *ToolCall, waiting func(bool)) (out json.RawMessage, terr *ToolError) {
+	e, ok := r.cat.Lookup(tc.Tool)
+	if !ok {
+		r.traceDenied(tc)
+		return nil, r.unknownTool(tc.Tool)
+	}
+	ref := e.Ref.(*toolRef)
+	tc.Name, tc.Owner, tc.Unsigned, tc.Approval = e.Name, e.Owner, e.Unsigned, ref.approval
+	start := time.Now()
+	r.emit(tc, TraceEvent{Event: "call.start", InputBytes: len(tc.Input)})
+	out, err := r.callTool(ctx, tc, e, ref, waiting)
+	end := TraceEvent{Event: "call.end", Status: "ok", OutputBytes: len(out), DurationMs: ms(time.Since(start))}
+	if err != nil {
+		terr = r.plainError(ctx, e, err)
+		end.Status = terr.Code
+		out = nil
+	}
+	r.emit(tc, end)
+	if hook := r.h.o.Hooks.AfterToolCall; hook != nil {
+		hook(ctx, tc, out, err)
+	}
+	return out, terr
+}
+
+func (r *Run) callTool(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref *toolRef, waiting func(bool)) (json.RawMessage, error) {
+	if hook := r.h.o.Hooks.BeforeToolCall; hook != nil {
+		if err := hook(ctx, tc); err != nil {
+			return nil, refusal("refused by a hook: "+err.Error(), "call_refused")
+		}
+	}
+	if err := checkJSON(ref.params, tc.Input, "input of "+e.ID); err != nil {
+		return nil, err
+	}
+	if err := r.approve(ctx, tc, ref, waiting); err != nil {
+		return nil, err
+	}
+	if ref.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, ref.timeout)
+		defer cancel()
+	}
+	out, err := r.invoke(withCall(ctx, r, tc), e, ref, tc.Input)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > r.h.o.MaxToolOutputBytes {
+		return nil, &ToolError{Message: fmt.Sprintf("the result of %s has %d bytes, more than the %d that are allowed; ask for less", e.ID, len(out), r.h.o.MaxToolOutputBytes), Code: "tool_output_too_large"}
+	}
+	if len(out) == 0 {
+		out = json.RawMessage("null")
+	}
+	if err := checkJSON(ref.returns, out, "result of "+e.ID); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// invoke runs the tool and turns a panic of a Go tool into an error: one tool's
+// mistake must not take down the host's other runs.
+func (r *Run) invoke(ctx context.Context, e *catalog.Entry, ref *toolRef, input json.RawMessage) (out json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, &ToolError{Message: "the tool " + e.ID + " failed inside", Code: "tool_failed"}
+		}
+	}()
+	if ref.client {
+		return nil, &ToolError{Message: "client tools are executed by the caller of exec", Code: "client_tool"}
+	}
+	return ref.invoke(ctx, r, input)
+}
+
+// checkJSON checks that text is strict JSON and fits the schema. What is not
+// checked strictly may mean one thing to the schema and another to the tool.
+func checkJSON(s *schema.Schema, text json.RawMessage, what string) error {
+	code := "invalid_input"
+	if strings.HasPrefix(what, "result") {
+		code = "invalid_tool_result"
+	}
+	if s == nil {
+		if err := schema.Check(text); err != nil {
+			return &ToolError{Name: "TypeError", Message: what + ": " + err.Error(), Code: code}
+		}
+		return nil
+	}
+	v, err := schema.Decode(text)
+	if err == nil {
+		err = s.Validate(v)
+	}
+	if err != nil {
+		return &ToolError{Name: "TypeError", Message: what + ": " + err.Error(), Code: code}
+	}
+	return nil
+}
+
+// approve asks for approval where the tool needs it. Without an approver a call
+// that needs one is refused: it never passes unasked.
+func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting func(bool)) error {
+	if ref.approval == "" || ref.approval == ApprovalNever {
+		return nil
+	}
+	if r.h.o.Approve == nil {
+		return refusal("the tool "+tc.Tool+" needs approval and this host has no approver (Options.Approve)", "approval_unavailable")
+	}
+	if waiting != nil {
+		waiting(true)
+		defer waiting(false)
+	}
+	d, err := r.h.o.Approve(ctx, tc)
+	switch {
+	case err != nil:
+		return refusal("approval of "+tc.Tool+" could not be asked for", "approval_failed")
+	case !d.Approved:
+		msg := "the call of " + tc.Tool + " was not approved"
+		if d.Reason != "" {
+			msg += ": " + d.Reason
+		}
+		return refusal(msg, "approval_denied")
+	}
+	return nil
+}
+
+func refusal(message, code string) *ToolError {
+	return &ToolError{Name: "PermissionError", Message: message, Code: code}
+}
+
+// unknownTool is the answer for an id that is not in the catalog, denied ones
+// included: a guest cannot tell the two apart.
+func (r *Run) unknownTool(id string) *ToolError {
+	msg := fmt.Sprintf("no tool has the id %q", clip(id, 200))
+	if s := r.cat.Suggest(id); len(s) > 0 {
+		msg += "; did you mean " + strings.Join(s, ", ") + "?"
+	} else {
+		msg += "; find ids with tools.search(query)"
+	}
+	return &ToolError{Message: msg, Code: "unknown_tool"}
+}
+
+func (r *Run) traceDenied(tc *ToolCall) {
+	for _, x := range r.cat.Excluded() {
+		if x.ID == tc.Tool {
+			r.emit(tc, TraceEvent{Event: "call.denied", Rule: x.Verdict.String()})
+			return
+		}
+	}
+	r.emit(tc, TraceEvent{Event: "call.denied", Rule: "no such tool"})
+}
+
+// plainError is what the guest may know of a failure: name, message, code. Text
+// of Go errors that are no ToolError may name paths and is not handed on.
+func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *ToolError {
+	var te *ToolError
+	var pe *plugins.ToolError
+	switch {
+	case errors.As(err, &te):
+		c := *te
+		te = &c
+	case errors.As(err, &pe):
+		te = &ToolError{Name: pe.Name, Message: pe.Message, Code: pe.Code}
+	case errors.Is(err, context.DeadlineExceeded):
+		te = &ToolError{Message: "the tool " + e.ID + " ran out of time", Code: "tool_timeout"}
+	case ctx.Err() != nil:
+		te = &ToolError{Message: "the call of " + e.ID + " was cancelled", Code: "aborted"}
+	case e.Owner == "core" && e.Source == catalog.SourceCloister:
+		// A Go function of the embedding program chose this text for its caller.
+		te = &ToolError{Message: hidePaths(err.Error()), Code: "tool_failed"}
+	default:
+		te = &ToolError{Message: "the tool " + e.ID + " failed", Code: "tool_failed"}
+	}
+	if te.Name == "" {
+		te.Name = "Error"
+	}
+	if te.Code == "" {
+		te.Code = "tool_failed"
+	}
+	if te.Reason == "" {
+		te.Reason = guestabi.ReasonNestedToolFailed
+	}
+	te.Name, te.Code, te.Message = clip(te.Name, 100), clip(te.Code, 100), clip(te.Message, 8192)
+	return te
+}
+
+// hidePaths replaces what looks like an absolute path.
+func hidePaths(s string) string {
+	fields := strings.Split(s, " ")
+	for i, f := range fields {
+		t := strings.TrimLeft(f, `"'(`)
+		if strings.HasPrefix(t, "/") && len(t) > 1 || len(t) > 2 && t[1] == ':' && t[2] == '\\' {
+			tail := ""
+			if j := strings.IndexAny(t, `:"',)`); j > 2 {
+				tail = t[j:]
+			}
+			fields[i] = f[:len(f)-len(t)] + "(path)" + tail
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+// clip cuts text to n bytes at a character boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func (r *Run) emit(tc *ToolCall, e TraceEvent) {
+	if r.h.o.Trace == nil {
+		return
+	}
+	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, tc.Tool, tc.Unsigned
+	r.stamp(&e)
+}
+
+// stamp completes an event with time and scope, and hands it to the sink.
+func (r *Run) stamp(e *TraceEvent) {
+	if r.h.o.Trace == nil {
+		return
+	}
+	e.Time = r.h.o.Now()
+	e.AgentID, e.AgentRunID, e.SessionID = r.scope.AgentID, r.scope.AgentRunID, r.scope.SessionID
+	e.Sender, e.Channel = r.scope.Sender, r.scope.Channel
+	r.h.o.Trace.Emit(*e)
+}
+
+type callKey struct{}
+
+type callValue struct {
+	run  *Run
+	call *ToolCall
+}
+
+func withCall(ctx context.Context, r *Run, tc *ToolCall) context.Context {
+	return context.WithValue(ctx, callKey{}, callValue{r, tc})
+}
+
+// ReportProgress hands a tool's progress to RunOptions.OnProgress. It does
+// nothing outside of a tool call. Progress is any value that makes sense to the
+// embedding program.
+func ReportProgress(ctx context.Context, progress any) {
+	if v, ok := ctx.Value(callKey{}).(callValue); ok && v.run.o.OnProgress != nil {
+		v.run.o.OnProgress(v.call, progress)
+	}
+}
+
+// CallFrom gives the nested call that a tool is running for.
+func CallFrom(ctx context.Context) (*ToolCall, bool) {
+	v, ok := ctx.Value(callKey{}).(callValue)
+	return v.call, ok
+}

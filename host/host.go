@@ -1,0 +1,184 @@
+// Package host runs code mode for an agent: the model sees two tools, exec and
+// wait, and writes programs that find and call all other tools inside a sealed
+// JavaScript guest.
+//
+// A Host holds what is shared: configuration, tools, the engine. A Run is one
+// agent run with its scope and its catalog, filtered by policy. Run.Exec runs a
+// cell, Run.Wait continues one that was suspended. Both give a Result whose
+// Status is completed, waiting or failed; a Go error means that the host itself
+// is broken or that ctx ended.
+//
+// Every nested call, whoever makes it, goes through one dispatcher: catalog and
+// policy, hooks, schema, approval, the tool, schema again, trace.
+//
+// Settings of tools.codeMode, their defaults and ranges:
+//
+//	enabled              false
+//	runtime              "quickjs-wasi"
+//	mode                 "only"
+//	languages            ["javascript", "typescript"]
+//	timeoutMs            10000     100 to 60000
+//	memoryLimitBytes     67108864  1048576 to 1073741824
+//	maxOutputBytes       65536     1024 to 10485760
+//	maxSnapshotBytes     10485760  1024 to 268435456
+//	maxPendingToolCalls  16        1 to 128
+//	snapshotTtlSeconds   900       1 to 86400
+//	searchDefaultLimit   8         1 to maxSearchLimit
+//	maxSearchLimit       50        1 to 50
+//	maxSuspendedRuns     64        1 to 100000
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/quickjs"
+)
+
+// Host is safe for concurrent use.
+type Host struct {
+	o       Options
+	cfg     CodeModeConfig
+	entries []catalog.Entry
+	layers  []catalog.Layer
+	sandbox *catalog.Layer
+	schemas *schema.Cache
+
+	engineMu  sync.Mutex
+	engine    *quickjs.Engine
+	templates templateCache
+
+	transformOnce  sync.Once
+	transformer    Transformer
+	closeTransform func() error
+
+	mu        sync.Mutex
+	closed    bool
+	runs      map[*Run]struct{}
+	suspended map[string]*cell
+	sweeper   *time.Timer
+}
+
+// maxSchemas bounds the compiled schemas that a Host keeps.
+const maxSchemas = 4096
+
+// New checks the options and registers the tools. The engine is not loaded
+// before the first cell. Nil options are the zero value.
+func New(_ context.Context, o *Options) (*Host, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if faults := o.CodeMode.faults("tools.codeMode"); len(faults) > 0 {
+		return nil, &ConfigError{Faults: faults}
+	}
+	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), schemas: schema.NewCache(maxSchemas), runs: map[*Run]struct{}{}, suspended: map[string]*cell{}}
+	if h.o.Now == nil {
+		h.o.Now = time.Now
+	}
+	if h.o.Random == nil {
+		h.o.Random = rand.Reader
+	}
+	if h.o.Snapshots == nil {
+		h.o.Snapshots = &memoryStore{}
+	}
+	if h.o.MaxToolOutputBytes <= 0 {
+		h.o.MaxToolOutputBytes = 4 << 20
+	}
+	h.templates.max = maxTemplates
+	if err := h.buildPolicy(); err != nil {
+		return nil, err
+	}
+	if err := h.register(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *Host) buildPolicy() error {
+	base, err := catalog.NewLayer("tools", catalog.Policy{Allow: h.o.Allow, Deny: h.o.Deny})
+	if err != nil {
+		return &ConfigError{Faults: []Fault{{"tools", err.Error()}}}
+	}
+	h.layers = []catalog.Layer{base}
+	s := h.o.Sandbox
+	if s.Allow != nil || s.AlsoAllow != nil || s.Deny != nil {
+		l, err := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: s.Allow, Deny: s.Deny}, s.AlsoAllow)
+		if err != nil {
+			return &ConfigError{Faults: []Fault{{"tools.sandbox", err.Error()}}}
+		}
+		h.sandbox = &l
+	}
+	return nil
+}
+
+// loadEngine loads the engine at the first use. A failure is not kept: after
+// the engine has been installed, the next cell runs.
+func (h *Host) loadEngine(ctx context.Context) (*quickjs.Engine, error) {
+	h.engineMu.Lock()
+	defer h.engineMu.Unlock()
+	if h.engine != nil {
+		return h.engine, nil
+	}
+	h.mu.Lock()
+	closed := h.closed
+	h.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	e, err := quickjs.Load(context.WithoutCancel(ctx), &quickjs.EngineOptions{Wasm: h.o.Engine, CacheDir: h.o.CacheDir, PlainMemory: h.o.PlainMemory})
+	if err != nil {
+		return nil, err
+	}
+	h.engine = e
+	return e, nil
+}
+
+// newID makes an unguessable id with a prefix.
+func (h *Host) newID(prefix string) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(h.o.Random, b[:]); err != nil {
+		return "", fmt.Errorf("reading random bytes: %w", err)
+	}
+	return prefix + hex.EncodeToString(b[:]), nil
+}
+
+// Close ends all runs, drops their snapshots and releases the engine.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	runs := make([]*Run, 0, len(h.runs))
+	for r := range h.runs {
+		runs = append(runs, r)
+	}
+	if h.sweeper != nil {
+		h.sweeper.Stop()
+	}
+	h.mu.Unlock()
+	for _, r := range runs {
+		r.Close()
+	}
+	h.templates.close()
+	var err error
+	if h.closeTransform != nil {
+		err = h.closeTransform()
+	}
+	h.engineMu.Lock()
+	defer h.engineMu.Unlock()
+	if h.engine != nil {
+		err = errors.Join(err, h.engine.Close(context.Background()))
+		h.engine = nil
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/cloister-wasm/cloister/plugins"
+)
+
+// Options configures New. The zero value has code mode off.
+type Options struct {
+	// CodeMode is `tools.codeMode`.
+	CodeMode CodeModeConfig
+	// Tools are the embedding program's own tools.
+	Tools []RawTool
+	// Plugins are loaded plugins. They stay the caller's and outlive the Host.
+	Plugins []*plugins.Plugin
+	// Allow and Deny are globs over tool ids, tool names and owners. A nil Allow
+	// allows all, an empty one none. Deny wins.
+	Allow, Deny []string
+	// Sandbox is the further policy of sandboxed runs.
+	Sandbox SandboxPolicy
+	// Hooks see and may stop nested calls and cells.
+	Hooks Hooks
+	// Approve decides about calls of tools that need approval. Without it such
+	// calls are refused. It may block as long as it takes: meanwhile the call
+	// shows as pending with reason "approval".
+	Approve func(ctx context.Context, call *ToolCall) (Decision, error)
+	// Trace receives the events of all runs. See NewJSONLTrace.
+	Trace TraceSink
+	// Transformer turns TypeScript into JavaScript. Nil means a worker process of
+	// this binary, started at the first TypeScript cell.
+	Transformer Transformer
+	// Snapshots stores suspended runs. Nil keeps them in memory.
+	Snapshots SnapshotStore
+	// Engine is the stock engine's bytes; nil looks them up.
+	Engine []byte
+	// CacheDir holds compiled code: empty for the user's cache folder, "off" for none.
+	CacheDir string
+	// Now is the clock, also of guests. Nil means time.Now.
+	Now func() time.Time
+	// Random is the source of ids and of guests' seeds. Nil means crypto/rand.
+	Random io.Reader
+	// MaxToolOutputBytes bounds one nested result. Default 4 MiB.
+	MaxToolOutputBytes int
+	// PlainMemory copies templates instead of mapping them, as on systems without
+	// copy-on-write mappings.
+	PlainMemory bool
+}
+
+// SandboxPolicy is the further layer of policy for sandboxed runs: only tools
+// that Allow or AlsoAllow name, and none that Deny names. AlsoAllow widens a
+// default or inherited Allow without repeating it.
+type SandboxPolicy struct{ Allow, AlsoAllow, Deny []string }
+
+// RunOptions describes one agent run.
+type RunOptions struct {
+	// AgentID, AgentRunID, SessionID and SessionKey are the run's scope. A wait
+	// must come from the same AgentRunID and SessionID; an empty one never matches.
+	AgentID, AgentRunID, SessionID, SessionKey string
+	// Sender and Channel are handed on to hooks and the trace.
+	Sender, Channel string
+	// Sandboxed applies Options.Sandbox.
+	Sandboxed bool
+	// DisableTools makes a run without tools, for which code mode is not active.
+	DisableTools bool
+	// Allow and Deny narrow the host's policy for this run. A nil Allow allows
+	// all, an empty one none.
+	Allow, Deny []string
+	// ClientTools are executed by the caller of Exec.
+	ClientTools []ClientTool
+	// OnClientCall, if set, is told of each client call as it is made. The call
+	// is settled with Run.Resolve or Run.Reject, from any goroutine. Without it,
+	// exec returns as soon as only client calls are open.
+	OnClientCall func(call PendingToolCall)
+	// OnProgress receives what tools report with ReportProgress.
+	OnProgress func(call *ToolCall, progress any)
+}
+
+// Hooks are called around cells and nested calls, in the caller's goroutine or a
+// call's own. They may be called concurrently.
+type Hooks struct {
+	// BeforeExec may refuse a cell by returning an error, whose text the model sees.
+	BeforeExec func(ctx context.Context, cell *ExecEvent) error
+	// BeforeToolCall may refuse a call by returning an error, or replace
+	// call.Input, which is then checked against the tool's schema.
+	BeforeToolCall func(ctx context.Context, call *ToolCall) error
+	// AfterToolCall is told how a call ended.
+	AfterToolCall func(ctx context.Context, call *ToolCall, result json.RawMessage, err error)
+}
+
+// ExecEvent is a cell on its way to execution.
+type ExecEvent struct {
+	ToolKind      string // "code_mode_exec"
+	ToolInputKind string // "javascript" or "typescript"
+	CallID        string
+	Code          string
+	Scope         Scope
+}
+
+// Scope is the context that a nested call preserves.
+type Scope struct {
+	AgentID, AgentRunID, SessionID, SessionKey, Sender, Channel string
+	Sandboxed                                                   bool
+}
+
+// ToolCall is one nested call on its way through the dispatcher.
+type ToolCall struct {
+	// ID is the call's own id, ParentID that of the exec that started the cell.
+	ID, ParentID string
+	// RunID identifies the code mode run.
+	RunID string
+	// Tool is the catalog id; Name and Owner are its parts.
+	Tool, Name, Owner string
+	// Unsigned says that the tool comes from a plugin without a signature.
+	Unsigned bool
+	// Approval is what the tool declares.
+	Approval Approval
+	Input    json.RawMessage
+	Scope    Scope
+}
+
+// Decision is the answer to a request for approval.
+type Decision struct {
+	Approved bool
+	// Reason is shown to the guest when the call is refused.
+	Reason string
+}
+
+// Transformer turns a cell's TypeScript into JavaScript. Both are the body of an
+// async function. It must be safe for concurrent use and bound its own cost: the
+// source is hostile. ctx carries the cell's deadline.
+type Transformer interface {
+	Transform(ctx context.Context, source string) (*Transformed, error)
+}
+
+// Transformed is JavaScript with the way back to its source.
+type Transformed struct {
+	Code string
+	// Position gives the place in the source for a place in Code; lines and
+	// columns count from 1, and 0 means unknown. Nil means that they are equal.
+	Position func(line, column int) (sourceLine, sourceColumn int)
+}
+
+// TransformError is a fault in the source that a Transformer found.
+type TransformError struct {
+	Message      string
+	Line, Column int // from 1; 0 if unknown
+	// ModuleAccess says that the source imports or exports.
+	ModuleAccess bool
+}
+
+// Error implements error.
+func (e *TransformError) Error() string { return e.Message }

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/plugins"
+)
+
+// toolRef is the host's side of a catalog entry: how to check and run a call.
+type toolRef struct {
+	params, returns *schema.Schema // nil: not declared
+	approval        Approval
+	timeout         time.Duration
+	client          bool // executed by the caller of Exec
+	invoke          func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)
+}
+
+// register turns the host's tools and plugins into catalog entries.
+func (h *Host) register() error {
+	for i := range h.o.Tools {
+		e, err := h.goTool(&h.o.Tools[i])
+		if err != nil {
+			return err
+		}
+		h.entries = append(h.entries, e)
+	}
+	seen := map[string]bool{}
+	for _, p := range h.o.Plugins {
+		if seen[p.ID()] {
+			return fmt.Errorf("%w: plugin %s is given twice", ErrTool, p.ID())
+		}
+		seen[p.ID()] = true
+		for _, t := range p.Tools() {
+			e, err := h.pluginTool(p, t)
+			if err != nil {
+				return err
+			}
+			h.entries = append(h.entries, e)
+		}
+	}
+	// A trial build reports ids that are taken and schemas that do not compile
+	// now, and not in the first run.
+	if _, err := catalog.Build(h.entries); err != nil {
+		return fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	return nil
+}
+
+func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
+	owner := t.Owner
+	tier := catalog.External
+	if owner == "" {
+		owner = "core"
+	}
+	if owner == "core" {
+		tier = catalog.Core
+	}
+	if t.Call == nil {
+		return catalog.Entry{}, fmt.Errorf("%w: %s:%s has no Call", ErrTool, owner, t.Name)
+	}
+	call := t.Call
+	ref := &toolRef{approval: t.Approval, timeout: t.Timeout, invoke: func(ctx context.Context, _ *Run, input json.RawMessage) (json.RawMessage, error) {
+		return call(ctx, input)
+	}}
+	e := catalog.Entry{
+		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: owner, Tier: tier,
+		Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
+	}
+	return e, h.compile(&e, ref)
+}
+
+func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
+	name := t.Name
+	ref := &toolRef{approval: Approval(t.Approval), timeout: time.Duration(t.TimeoutMs) * time.Millisecond}
+	ref.invoke = func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
+		return r.callPlugin(ctx, p, name, input)
+	}
+	e := catalog.Entry{
+		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: p.ID(), Tier: catalog.External,
+		Parameters: t.Parameters, Returns: t.Returns, Unsigned: p.Unsigned(), Ref: ref,
+	}
+	return e, h.compile(&e, ref)
+}
+
+func (h *Host) clientTool(t ClientTool) (catalog.Entry, error) {
+	app := t.App
+	if app == "" {
+		app = "app"
+	}
+	ref := &toolRef{client: true}
+	e := catalog.Entry{
+		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceClient, Owner: app, Tier: catalog.Client,
+		Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
+	}
+	return e, h.compile(&e, ref)
+}
+
+// compile compiles a tool's schemas.
+func (h *Host) compile(e *catalog.Entry, ref *toolRef) error {
+	var err error
+	if e.Parameters != nil {
+		if ref.params, err = h.schemas.Compile(e.Parameters); err != nil {
+			return fmt.Errorf("%w: %s:%s: parameters: %w", ErrTool, e.Owner, e.Name, err)
+		}
+	}
+	if e.Returns != nil {
+		if ref.returns, err = h.schemas.Compile(e.Returns); err != nil {
+			return fmt.Errorf("%w: %s:%s: returns: %w", ErrTool, e.Owner, e.Name, err)
+		}
+	}
+	return nil
+}

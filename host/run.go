@@ -1,0 +1,231 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/plugins"
+)
+
+// Run is one agent run: a scope, a catalog, and the cells started in it. It is
+// safe for concurrent use.
+type Run struct {
+	h           *Host
+	o           RunOptions
+	scope       Scope
+	cat         *catalog.Catalog
+	templateKey string
+	description func() string
+
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu        sync.Mutex
+	closed    bool
+	cells     map[string]*cell
+	instances map[string]*plugins.Instance
+	execs     int
+	waits     int
+}
+
+// CatalogEntry is a tool as a run sees it.
+type CatalogEntry struct {
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Label       string          `json:"label,omitempty"`
+	Description string          `json:"description"`
+	Source      string          `json:"source"`
+	SourceName  string          `json:"sourceName,omitempty"`
+	Unsigned    bool            `json:"unsigned,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Returns     json.RawMessage `json:"returns,omitempty"`
+}
+
+// NewRun makes a run with its catalog: the host's tools and the run's client
+// tools, as far as every layer of policy lets them pass. When ctx ends, the run
+// is aborted.
+func (h *Host) NewRun(ctx context.Context, o RunOptions) (*Run, error) {
+	layers := append([]catalog.Layer(nil), h.layers...)
+	if o.Sandboxed && h.sandbox != nil {
+		layers = append(layers, *h.sandbox)
+	}
+	if o.Allow != nil || o.Deny != nil {
+		l, err := catalog.NewLayer("run", catalog.Policy{Allow: o.Allow, Deny: o.Deny})
+		if err != nil {
+			return nil, &ConfigError{Faults: []Fault{{"run", err.Error()}}}
+		}
+		layers = append(layers, l)
+	}
+	entries := h.entries
+	if o.DisableTools {
+		entries = nil
+	} else if len(o.ClientTools) > 0 {
+		entries = append([]catalog.Entry(nil), entries...)
+		for _, t := range o.ClientTools {
+			e, err := h.clientTool(t)
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, e)
+		}
+	}
+	cat, err := catalog.Build(entries, layers...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	r := &Run{h: h, o: o, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}}
+	r.scope = Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
+	r.templateKey = cat.Digest()
+	r.description = sync.OnceValue(func() string { return describeExec(r) })
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		r.cancel()
+		return nil, ErrClosed
+	}
+	h.runs[r] = struct{}{}
+	context.AfterFunc(ctx, r.Close)
+	return r, nil
+}
+
+// Active says whether code mode is active: it is enabled and the run has tools.
+func (r *Run) Active() bool { return r.h.cfg.Enabled && r.cat.Len() > 0 }
+
+// Close ends the run: open calls are cancelled, suspended cells dropped, plugin
+// instances closed. Execs and waits in flight end as aborted.
+func (r *Run) Close() {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
+	r.closed = true
+	cells := make([]*cell, 0, len(r.cells))
+	for _, c := range r.cells {
+		cells = append(cells, c)
+	}
+	instances := r.instances
+	r.instances = nil
+	r.mu.Unlock()
+	r.cancel()
+	for _, c := range cells {
+		c.abort()
+	}
+	for _, in := range instances {
+		in.Close()
+	}
+	r.h.mu.Lock()
+	delete(r.h.runs, r)
+	r.h.mu.Unlock()
+}
+
+// callPlugin calls a tool on this run's instance of a plugin, which is made at
+// the first call. An instance that broke is replaced at the next one.
+func (r *Run) callPlugin(ctx context.Context, p *plugins.Plugin, tool string, input json.RawMessage) (json.RawMessage, error) {
+	in, err := r.instance(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out, err := in.Call(ctx, tool, input)
+	if err != nil && !in.Usable() {
+		r.mu.Lock()
+		if r.instances[p.ID()] == in {
+			delete(r.instances, p.ID())
+		}
+		r.mu.Unlock()
+		in.Close()
+	}
+	return out, err
+}
+
+func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instance, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, ErrClosed
+	}
+	if in := r.instances[p.ID()]; in != nil {
+		return in, nil
+	}
+	in, err := p.NewInstance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.instances[p.ID()] = in
+	return in, nil
+}
+
+func entryOf(e *catalog.Entry, full bool) CatalogEntry {
+	c := CatalogEntry{ID: e.ID, Name: e.Name, Label: e.Label, Description: e.Description, Source: e.Source, SourceName: e.Owner, Unsigned: e.Unsigned}
+	if full {
+		c.Parameters, c.Returns = e.Parameters, e.Returns
+	}
+	return c
+}
+
+// Catalog lists the run's tools in catalog order, without schemas.
+func (r *Run) Catalog() []CatalogEntry {
+	var out []CatalogEntry
+	for _, e := range r.cat.Entries() {
+		out = append(out, entryOf(e, false))
+	}
+	return out
+}
+
+// Search ranks the run's tools for a query, best first. A limit of 0 is the
+// configured default; it is capped at the configured maximum.
+func (r *Run) Search(query string, limit int) ([]CatalogEntry, error) {
+	limit, err := r.h.searchLimit(limit, limit == 0)
+	if err != nil {
+		return nil, err
+	}
+	out := []CatalogEntry{}
+	for _, e := range r.cat.Search(query, limit) {
+		out = append(out, entryOf(e, false))
+	}
+	return out, nil
+}
+
+// Describe gives a tool with its schemas. An unknown id is a *ToolError that
+// suggests others.
+func (r *Run) Describe(id string) (*CatalogEntry, error) {
+	e, ok := r.cat.Lookup(id)
+	if !ok {
+		return nil, r.unknownTool(id)
+	}
+	c := entryOf(e, true)
+	return &c, nil
+}
+
+// Call runs a tool directly, through the same dispatcher as nested calls. It is
+// for surfaces without code mode.
+func (r *Run) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, error) {
+	callID, err := r.h.newID("call_")
+	if err != nil {
+		return nil, err
+	}
+	tc := &ToolCall{ID: callID, Tool: id, Input: input, Scope: r.scope}
+	out, terr := r.dispatch(ctx, tc, nil)
+	if terr != nil {
+		return nil, terr
+	}
+	return out, nil
+}
+
+func (h *Host) searchLimit(limit int, unset bool) (int, error) {
+	switch {
+	case unset:
+		return h.cfg.SearchDefaultLimit, nil
+	case limit <= 0:
+		return 0, &ToolError{Name: "RangeError", Message: "tools.search: limit must be a positive integer", Code: "invalid_input"}
+	}
+	return min(limit, h.cfg.MaxSearchLimit), nil
+}
+
+// errRunClosed tells a run that ended from other errors.
+var errRunClosed = errors.New("the run has ended")

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/schema"
+)
+
+// ToolDefinition is a tool as a model sees it.
+type ToolDefinition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// The schemas of the two control tools. They are flat, since some providers
+// refuse unions.
+var (
+	execParameters = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string","description":"The program: the body of an async function."},"language":{"type":"string","enum":["javascript","typescript"],"description":"The language of the program. Default javascript."}},"required":["code"],"additionalProperties":false}`)
+	waitParameters = json.RawMessage(`{"type":"object","properties":{"runId":{"type":"string","description":"The runId of a waiting result."},"timeoutMs":{"type":"integer","minimum":100,"description":"How long to wait at most, in milliseconds."}},"required":["runId"],"additionalProperties":false}`)
+)
+
+const waitDescription = `Continue a program that exec or wait left with status "waiting". Give its runId. The call waits until the program ends or its time is up, and gives the same kind of result as exec. Output is that of the whole run so far.`
+
+// Surface is what the model sees of this run: exactly exec and wait if code mode
+// is active, else every tool of the catalog.
+func (r *Run) Surface() []ToolDefinition {
+	if r.Active() {
+		return []ToolDefinition{
+			{Name: "exec", Description: r.description(), Parameters: execParameters},
+			{Name: "wait", Description: waitDescription, Parameters: waitParameters},
+		}
+	}
+	out := []ToolDefinition{}
+	for _, e := range r.cat.Entries() {
+		out = append(out, ToolDefinition{Name: e.Name, Description: e.Description, Parameters: e.Parameters})
+	}
+	return out
+}
+
+// indexBudget bounds the index of tools in the exec description, in tokens.
+const indexBudget = 1500
+
+// describeExec teaches the model the guest's API. It is the same text for the
+// same catalog and configuration, so that prompt caches hold.
+func describeExec(r *Run) string {
+	var b strings.Builder
+	b.WriteString("Run a program in a sealed JavaScript sandbox. The code is the body of an async function: top-level await works, and `return` gives the result (JSON). ")
+	if slices.Contains(r.h.cfg.Languages, TypeScript) {
+		b.WriteString("Set language to \"typescript\" for TypeScript. ")
+	}
+	b.WriteString(`There are no modules (import, require), files, network or timers: use the tools.
+- await tools.search("what you need", { limit: 5 }) finds tools; ALL_TOOLS lists them all as { id, name, description, source }.
+- await tools.describe(id) gives a tool's input schema.
+- await tools.call(id, input), or tools.<name>(input) for a name that is unique, calls it. Failures are thrown: catch them by message and code.
+- Calls run side by side with Promise.all. Await every call.
+- text(value), json(value) and console.log add to the output; keep it small.
+- yield_control() hands back to you in the middle; call wait to go on.
+- await API.list() and await API.read(path) show declaration files; MCP holds the tools of MCP servers by name.
+A result with status "waiting" has a runId: call wait with it.
+`)
+	b.WriteString("\nTools:\n")
+	b.WriteString(r.cat.Index(indexBudget))
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// EnforceSurface checks the final payload of a model request and fails closed: it
+// gives ErrSurface unless the payload's tools are exactly exec and wait, each
+// once. It understands OpenAI chat completions and responses, Anthropic messages,
+// Gemini generateContent and the result of MCP tools/list. For a run without code
+// mode it checks nothing.
+func (r *Run) EnforceSurface(payload []byte) error {
+	if !r.Active() {
+		return nil
+	}
+	v, err := schema.Decode(payload)
+	if err != nil {
+		return fmt.Errorf("%w: the payload cannot be read: %w", ErrSurface, err)
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%w: the payload is no object", ErrSurface)
+	}
+	if res, ok := obj["result"].(map[string]any); ok && obj["tools"] == nil {
+		obj = res // a JSON-RPC response to tools/list
+	}
+	for _, legacy := range []string{"functions", "mcp_servers"} {
+		if obj[legacy] != nil {
+			return fmt.Errorf("%w: the payload has %q", ErrSurface, legacy)
+		}
+	}
+	names, err := toolNames(obj["tools"])
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"exec", "wait"}) {
+		return fmt.Errorf("%w: the payload shows %s", ErrSurface, clip(strings.Join(names, ", "), 300))
+	}
+	return nil
+}
+
+// toolNames lists the names in a provider's tools array.
+func toolNames(v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%w: the payload has no array of tools", ErrSurface)
+	}
+	var names []string
+	for _, item := range list {
+		obj, ok := item.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%w: a tool is no object", ErrSurface)
+		}
+		if decls, ok := firstOf(obj, "functionDeclarations", "function_declarations").([]any); ok { // Gemini
+			if len(obj) != 1 {
+				return nil, fmt.Errorf("%w: a Gemini tool has more than function declarations", ErrSurface)
+			}
+			inner, err := toolNames(decls)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, inner...)
+			continue
+		}
+		if t, ok := obj["type"].(string); ok && t != "function" && t != "custom" {
+			return nil, fmt.Errorf("%w: the payload has a provider tool of type %q", ErrSurface, clip(t, 100))
+		}
+		if fn, ok := obj["function"].(map[string]any); ok { // OpenAI chat
+			if obj["name"] != nil {
+				return nil, fmt.Errorf("%w: a tool has two names", ErrSurface)
+			}
+			obj = fn
+		}
+		name, ok := obj["name"].(string)
+		if !ok {
+			return nil, fmt.Errorf("%w: a tool has no name", ErrSurface)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func firstOf(obj map[string]any, keys ...string) any {
+	for _, k := range keys {
+		if obj[k] != nil {
+			return obj[k]
+		}
+	}
+	return nil
+}
+
+// ParseExec reads the arguments of an exec call as the model gave them. What does
+// not fit is a failed result for the model, like any other bad input.
+func (r *Run) ParseExec(arguments []byte) (ExecInput, *Result) {
+	var in ExecInput
+	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
+		return in, r.failure(fail(guestabi.ReasonInvalidInput, "exec: %v", err))
+	}
+	return in, nil
+}
+
+// ParseWait reads the arguments of a wait call.
+func (r *Run) ParseWait(arguments []byte) (WaitInput, *Result) {
+	var in WaitInput
+	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
+		return in, r.failure(fail(guestabi.ReasonInvalidInput, "wait: %v", err))
+	}
+	return in, nil
+}

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/quickjs"
+)
+
+// maxTemplates bounds the templates that are kept without a user. One is made for
+// each catalog.
+const maxTemplates = 16
+
+// templateCache keeps templates by the setup that they were made of. A template
+// is closed when it is neither in use nor among the newest.
+type templateCache struct {
+	mu     sync.Mutex
+	max    int
+	byKey  map[string]*templateRef
+	idle   list.List // of *templateRef, newest first
+	closed bool
+}
+
+type templateRef struct {
+	*quickjs.Template
+	cache *templateCache
+	key   string
+	users int
+	elem  *list.Element
+	once  sync.Once
+	err   error
+}
+
+// get gives the template for key, made by build if there is none. Concurrent
+// callers for one key build it once.
+func (c *templateCache) get(key string, build func() (*quickjs.Template, error)) (*templateRef, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if c.byKey == nil {
+		c.byKey = map[string]*templateRef{}
+	}
+	ref := c.byKey[key]
+	if ref == nil {
+		ref = &templateRef{cache: c, key: key}
+		c.byKey[key] = ref
+	}
+	ref.users++
+	if ref.elem != nil {
+		c.idle.Remove(ref.elem)
+		ref.elem = nil
+	}
+	c.mu.Unlock()
+	ref.once.Do(func() { ref.Template, ref.err = build() })
+	if ref.err != nil {
+		c.mu.Lock()
+		if c.byKey[key] == ref {
+			delete(c.byKey, key)
+		}
+		c.mu.Unlock()
+		return nil, ref.err
+	}
+	return ref, nil
+}
+
+// release gives a template back.
+func (r *templateRef) release() {
+	c := r.cache
+	c.mu.Lock()
+	r.users--
+	var drop []*templateRef
+	if r.users == 0 {
+		if c.closed {
+			drop = append(drop, r)
+		} else {
+			r.elem = c.idle.PushFront(r)
+		}
+	}
+	for c.idle.Len() > c.max {
+		old := c.idle.Remove(c.idle.Back()).(*templateRef)
+		old.elem = nil
+		delete(c.byKey, old.key)
+		drop = append(drop, old)
+	}
+	c.mu.Unlock()
+	for _, d := range drop {
+		d.Close()
+	}
+}
+
+func (c *templateCache) close() {
+	c.mu.Lock()
+	c.closed = true
+	var drop []*templateRef
+	for c.idle.Len() > 0 {
+		drop = append(drop, c.idle.Remove(c.idle.Front()).(*templateRef))
+	}
+	c.mu.Unlock()
+	for _, d := range drop {
+		d.Close()
+	}
+}
+
+// template gives the template for this run's catalog.
+func (r *Run) template(ctx context.Context) (*templateRef, error) {
+	h := r.h
+	return h.templates.get(r.templateKey, func() (*quickjs.Template, error) {
+		e, err := h.loadEngine(ctx)
+		if err != nil {
+			return nil, err
+		}
+		setup, err := json.Marshal(guestabi.Setup{
+			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: map[string]string{},
+			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * QueuedPerPending,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("describing the catalog to the guest: %w", err)
+		}
+		return e.NewTemplate(context.WithoutCancel(ctx), &quickjs.TemplateOptions{
+			Prelude: guestabi.Prelude(), PreludeName: "cloister:prelude", Setup: setup, Entries: guestabi.EntryCount,
+			MemoryLimit: uint32(h.cfg.MemoryLimitBytes), Train: trainCell,
+		})
+	})
+}
+
+// trainingCell is a typical cell: a call, a loop, JSON, strings, an error.
+const trainingCell = `
+	const r = await tools.call('cloister:core:none', { a: [1, 2, 3], s: 'x' }).catch((e) => ({ message: e.message }));
+	const list = [];
+	for (let i = 0; i < 40; i++) list.push({ id: i, name: 'item ' + i });
+	text('n'); console.log(list.length);
+	const all = await Promise.all([tools.search('x'), tools.search('y')]);
+	const m = new Map(list.map((x) => [x.id, x.name]));
+	return { r, n: JSON.parse(JSON.stringify(list)).filter((x) => m.has(x.id)).length, all };`
+
+// trainCell runs trainingCell with made-up results: what it writes stays resident
+// in each VM's memory.
+func trainCell(ctx context.Context, vm *quickjs.VM) error {
+	g := guest{vm: vm}
+	if err := g.start(ctx, trainingCell); err != nil {
+		return err
+	}
+	for _, answer := range []string{
+		`[[1,0,"Error","unknown tool","unknown_tool"]]`,
+		`[[2,1,[{"id":"a","name":"b"}]],[3,1,[]]]`,
+	} {
+		if _, _, err := g.turn(ctx, maxOutbox); err != nil {
+			return err
+		}
+		if err := g.settle(ctx, []byte(answer)); err != nil {
+			return err
+		}
+	}
+	state, _, err := g.turn(ctx, maxOutbox)
+	if err != nil {
+		return err
+	}
+	if state != quickjs.Fulfilled {
+		return fmt.Errorf("the training cell is in state %d", state)
+	}
+	_, err = g.result(ctx, guestabi.EntryFinish, 1<<20)
+	return err
+}

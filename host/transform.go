@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/transpile"
+)
+
+// transform turns TypeScript into JavaScript within the cell's time. The worker
+// process is started by the first call and never for JavaScript.
+func (h *Host) transform(ctx context.Context, source string, deadline time.Time) (*Transformed, *runError) {
+	h.transformOnce.Do(func() {
+		if h.transformer = h.o.Transformer; h.transformer != nil {
+			return
+		}
+		w := transpile.NewWorker(nil)
+		h.transformer, h.closeTransform = workerTransformer{w}, w.Close
+	})
+	tctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	out, err := h.transformer.Transform(tctx, source)
+	if err == nil && out != nil {
+		return out, nil
+	}
+	var te *TransformError
+	switch {
+	case errors.As(err, &te):
+		reason := guestabi.ReasonTypeScriptTransformFailed
+		if te.ModuleAccess {
+			reason = guestabi.ReasonModuleAccessDenied
+		}
+		return nil, &runError{reason: reason, message: te.Message, line: te.Line, column: te.Column}
+	case ctx.Err() != nil:
+		return nil, fail(guestabi.ReasonAborted, "the run was aborted")
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fail(guestabi.ReasonTypeScriptTransformFailed, "the TypeScript transform did not finish in time: the source is too complex")
+	}
+	return nil, fail(guestabi.ReasonTypeScriptTransformFailed, "the TypeScript transform failed: the source is too complex, or the worker process could not run")
+}
+
+// workerTransformer adapts the worker process to Transformer.
+type workerTransformer struct{ w *transpile.Worker }
+
+func (t workerTransformer) Transform(ctx context.Context, source string) (*Transformed, error) {
+	out, err := t.w.Transform(ctx, transpile.Input{Source: source})
+	if err != nil {
+		var syn *transpile.SyntaxError
+		var mod *transpile.ModuleAccessError
+		switch {
+		case errors.As(err, &syn):
+			return nil, &TransformError{Message: "SyntaxError: " + syn.Message, Line: syn.Line, Column: syn.Column}
+		case errors.As(err, &mod):
+			return nil, &TransformError{Message: mod.Syntax + " is not available: a cell has no modules; use the tools that ALL_TOOLS lists", Line: mod.Line, Column: mod.Column, ModuleAccess: true}
+		case errors.Is(err, transpile.ErrWorkerDied), errors.Is(err, transpile.ErrSourceTooLarge), errors.Is(err, transpile.ErrWorkerUnavailable), errors.Is(err, transpile.ErrInternal):
+			return nil, &TransformError{Message: err.Error()}
+		}
+		return nil, err
+	}
+	return &Transformed{Code: out.Code, Position: func(line, column int) (int, int) {
+		p, ok := out.Map.Source(line, column)
+		if !ok {
+			return 0, 0
+		}
+		return p.Line, p.Column
+	}}, nil
+}
