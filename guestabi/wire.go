@@ -9,24 +9,26 @@ const Version = 1
 // Entries of the prelude, in the order in which it returns them.
 const (
 	EntryStart   = iota // (function, its text) -> promise of the cell's value
-	EntrySettle         // (array of settlements) -> undefined
-	EntryDrain          // () -> outbox, JSON text without the outer brackets
+	EntrySettle         // (slot, 1 or 0, value) -> undefined; for 0 the value is [name, message, code]
+	EntryDrain          // () -> the outbox, or undefined if it is empty
 	EntryFinish         // (value) -> JSON text
 	EntryExplain        // (thrown value) -> JSON text of a Thrown
 	EntryCount
 )
 
-// Kinds of items in the outbox. Each item is a JSON array whose first element is
-// the kind.
+// Letters of messages in the outbox. Each message is a line: the letter, then
+// what is listed here. A slot is a decimal number that names the request until
+// it is settled; the rest is JSON text, which holds no line break.
 const (
-	KindCall     = 1 // [1, request, tool id, input]
-	KindSearch   = 2 // [2, request, query, limit or null]
-	KindDescribe = 3 // [3, request, tool id]
-	KindYield    = 4 // [4, request, reason]
-	KindText     = 5 // [5, text]
-	KindJSON     = 6 // [6, value]
-	KindConsole  = 7 // [7, level, text]
-	KindOverflow = 8 // [8]: output went over the cap
+	MsgCall     = 'c' // slot,number,input: call the tool with that number in Setup.Tools
+	MsgUnknown  = 'u' // slot,[id,input]: call a tool by an id that is not in Setup.Tools
+	MsgSearch   = 's' // slot,[query,limit or null]
+	MsgDescribe = 'd' // slot,id
+	MsgYield    = 'y' // slot,reason
+	MsgText     = 't' // text
+	MsgJSON     = 'j' // value
+	MsgConsole  = 'l' // level,text
+	MsgOverflow = 'o' // output went over the cap
 )
 
 // Setup is the prelude's argument.

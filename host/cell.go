@@ -33,7 +33,9 @@ type cell struct {
 	outBytes  int
 	telemetry Telemetry
 	failures  []guestabi.Thrown // delivered to the guest, to recognise them when they come back
-	yields    []int             // requests of yield_control, settled by the next wait
+	batch     []quickjs.Settlement
+	calls     int   // numbers the calls of this cell
+	yields    []int // requests of yield_control, settled by the next wait
 
 	mu       sync.Mutex
 	state    guestabi.State
@@ -174,14 +176,11 @@ func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
 		if more, res := c.next(ctx, timer.C); !more {
 			return res
 		}
-		if err := c.deliver(ctx); err != nil {
-			return c.failed(ctx, err)
-		}
 	}
 }
 
-// next decides what follows a turn: true to deliver settlements and go on, or
-// false and the result.
+// next decides what follows a turn: true for another one, which delivers what has
+// settled, or false and the result.
 func (c *cell) next(ctx context.Context, deadline <-chan time.Time) (bool, *Result) {
 	for {
 		c.mu.Lock()
@@ -219,26 +218,32 @@ func (c *cell) next(ctx context.Context, deadline <-chan time.Time) (bool, *Resu
 	}
 }
 
-// deliver hands everything that has settled to the guest in one batch.
-func (c *cell) deliver(ctx context.Context) error {
+// take gives everything that has settled, for delivery in one batch.
+func (c *cell) take() ([]quickjs.Settlement, error) {
 	c.mu.Lock()
-	batch := c.settled
+	settled := c.settled
 	c.settled = nil
-	for _, s := range batch {
+	for _, s := range settled {
 		delete(c.open, s.request)
 	}
 	c.mu.Unlock()
-	buf := append(make([]byte, 0, 256), '[')
-	for i, s := range batch {
-		if i > 0 {
-			buf = append(buf, ',')
-		}
-		buf = appendSettlement(buf, s)
-		if s.err != nil {
+	batch := c.batch[:0]
+	for _, s := range settled {
+		q := quickjs.Settlement{Slot: uint32(s.request), Flag: 1}
+		var err error
+		if s.err == nil {
+			q.Value, err = guestabi.AppendJSON(make([]byte, 0, len(s.value)+16), s.value)
+		} else {
 			c.noteFailure(s.err)
+			q.Flag, q.Value = 0, appendFailure(nil, s.err)
 		}
+		if err != nil {
+			return nil, fail(guestabi.ReasonInternalError, "a tool's result cannot be handed on: %v", err)
+		}
+		batch = append(batch, q)
 	}
-	return c.g.settle(ctx, append(buf, ']'))
+	c.batch = batch
+	return batch, nil
 }
 
 // maxFailures bounds the failures that are remembered.

@@ -14,6 +14,9 @@ import (
 
 // completed ends the cell with its value.
 func (c *cell) completed(ctx context.Context) *Result {
+	if c.g.vm.ModuleDenied() {
+		return c.failed(ctx, moduleDenied())
+	}
 	if reason, ok := c.g.vm.Unhandled(); ok {
 		return c.failed(ctx, c.unhandled(ctx, reason))
 	}
@@ -87,7 +90,7 @@ func (c *cell) classify(ctx context.Context, err error) *runError {
 	case errors.Is(err, quickjs.ErrInterrupted):
 		return fail(guestabi.ReasonTimeout, "the program ran longer than it may; do less in one cell, or await tools instead of looping")
 	case vm != nil && vm.ModuleDenied():
-		e = fail(guestabi.ReasonModuleAccessDenied, "modules are not available: use the tools that ALL_TOOLS lists")
+		e = moduleDenied()
 		if errors.As(err, &t) {
 			e.line, e.column = c.place(t.Stack)
 		}
@@ -104,6 +107,12 @@ func (c *cell) classify(ctx context.Context, err error) *runError {
 		return fail(guestabi.ReasonGuestError, "the program broke the engine's limits, most likely by nesting too deeply")
 	}
 	return fail(guestabi.ReasonInternalError, "the host could not run the program")
+}
+
+// moduleDenied is the error of a cell that tried to load a module, whether or not
+// it caught the failure.
+func moduleDenied() *runError {
+	return fail(guestabi.ReasonModuleAccessDenied, "modules are not available: use the tools that ALL_TOOLS lists")
 }
 
 // explain turns a thrown value into the run's error.
@@ -179,7 +188,7 @@ func moduleSyntax(code string, line, column int) bool {
 	}
 	text := lines[line-1]
 	at := min(max(column-1, 0), len(text))
-	before := strings.TrimRight(strings.Join(lines[max(0, line-3):line-1], "\n")+"\n"+text[:at], " \t\r\n({*")
+	before := strings.TrimRight(strings.Join(lines[max(0, line-3):line-1], "\n")+"\n"+text[:at], " \t\r\n({*.")
 	after := text[at:]
 	return slices.ContainsFunc([]string{"import", "export"}, func(word string) bool {
 		return endsWithWord(before, word) || strings.HasPrefix(after, word) && !startsIdentifier(after[len(word):])

@@ -36,6 +36,9 @@ type syntaxError struct{ *thrownError }
 
 func (e *syntaxError) Unwrap() error { return e.thrownError }
 
+// closesWrapper is also in the prelude, for code that ran to its end.
+const closesWrapper = "the code closes the function around it: unbalanced brackets"
+
 // start compiles the cell and runs it up to its first suspension.
 func (g *guest) start(ctx context.Context, code string) error {
 	bytecode, err := g.vm.Compile(ctx, guestabi.Wrap(code))
@@ -44,7 +47,12 @@ func (g *guest) start(ctx context.Context, code string) error {
 	}
 	fn, err := g.vm.Run(ctx, bytecode)
 	if err != nil {
-		return g.syntax(ctx, err)
+		// To make a function cannot throw. What ran was code behind the wrapper's end.
+		var exc *quickjs.Exception
+		if errors.As(err, &exc) {
+			return &syntaxError{&thrownError{guestabi.Thrown{Name: "SyntaxError", Message: closesWrapper}}}
+		}
+		return err
 	}
 	text, err := g.vm.String(ctx, guestabi.FunctionText(code))
 	if err != nil {
@@ -72,32 +80,15 @@ func (g *guest) call(ctx context.Context, entry int, args ...quickjs.Value) (qui
 	return g.vm.Call(ctx, t.Entry(entry), t.Undefined(), args...)
 }
 
-// turn runs jobs and takes the outbox: JSON text without the outer brackets.
-func (g *guest) turn(ctx context.Context, max int) (quickjs.State, []byte, error) {
-	state, out, err := g.vm.Turn(ctx, g.vm.Template().Entry(guestabi.EntryDrain), g.main)
+// turn delivers settlements, runs jobs and takes the outbox. The outbox is valid
+// until the next call of the guest.
+func (g *guest) turn(ctx context.Context, batch []quickjs.Settlement) (quickjs.State, []byte, error) {
+	t := g.vm.Template()
+	state, outbox, err := g.vm.Turn(ctx, t.Entry(guestabi.EntrySettle), batch, t.Entry(guestabi.EntryDrain), g.main, maxOutbox)
 	if err != nil {
 		return 0, nil, g.thrown(ctx, err)
 	}
-	if out == g.vm.Template().EmptyString() {
-		return state, nil, nil
-	}
-	b, err := g.vm.ReadString(ctx, out, max)
-	if err != nil {
-		return 0, nil, g.thrown(ctx, err)
-	}
-	return state, b, g.vm.Free(ctx, out)
-}
-
-// settle delivers results: JSON text as the prelude's settle takes it.
-func (g *guest) settle(ctx context.Context, batch []byte) error {
-	v, err := g.vm.ParseJSON(ctx, batch)
-	if err != nil {
-		return g.thrown(ctx, err)
-	}
-	if _, err := g.call(ctx, guestabi.EntrySettle, v); err != nil {
-		return g.thrown(ctx, err)
-	}
-	return g.vm.Free(ctx, v)
+	return state, outbox, nil
 }
 
 // result gives the settled main promise's value by way of an entry: Finish gives

@@ -19,6 +19,7 @@ type Run struct {
 	scope       Scope
 	cat         *catalog.Catalog
 	templateKey string
+	tools       []*catalog.Entry // as the guest numbers them
 	description func() string
 
 	ctx    context.Context
@@ -80,6 +81,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (*Run, error) {
 	r := &Run{h: h, o: o, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}}
 	r.scope = Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
 	r.templateKey = cat.Digest()
+	r.tools = cat.GuestTools()
 	r.description = sync.OnceValue(func() string { return describeExec(r) })
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	h.mu.Lock()

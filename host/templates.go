@@ -146,18 +146,24 @@ func trainCell(ctx context.Context, vm *quickjs.VM) error {
 	if err := g.start(ctx, trainingCell); err != nil {
 		return err
 	}
-	for _, answer := range []string{
-		`[[1,0,"Error","unknown tool","unknown_tool"]]`,
-		`[[2,1,[{"id":"a","name":"b"}]],[3,1,[]]]`,
-	} {
-		if _, _, err := g.turn(ctx, maxOutbox); err != nil {
-			return err
+	answer := func(slot, flag uint32, json string) quickjs.Settlement {
+		value, err := guestabi.AppendJSON(nil, []byte(json))
+		if err != nil {
+			panic("host: the training cell's answers are JSON: " + err.Error())
 		}
-		if err := g.settle(ctx, []byte(answer)); err != nil {
+		return quickjs.Settlement{Slot: slot, Flag: flag, Value: value}
+	}
+	var state quickjs.State
+	var err error
+	for _, batch := range [][]quickjs.Settlement{
+		nil,
+		{answer(0, 0, `["Error","unknown tool","unknown_tool"]`)},
+		{answer(0, 1, `[{"id":"a","name":"b"}]`), answer(1, 1, `[]`)},
+	} {
+		if state, _, err = g.turn(ctx, batch); err != nil {
 			return err
 		}
 	}
-	state, _, err := g.turn(ctx, maxOutbox)
 	if err != nil {
 		return err
 	}

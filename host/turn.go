@@ -5,82 +5,117 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
-// turn runs the guest's jobs and acts on what it put into the outbox.
+// turn delivers what has settled, runs the guest's jobs and acts on the messages
+// in its outbox.
 func (c *cell) turn(ctx context.Context) (quickjs.State, error) {
-	state, outbox, err := c.g.turn(ctx, maxOutbox)
+	batch, err := c.take()
+	if err != nil {
+		return 0, err
+	}
+	state, outbox, err := c.g.turn(ctx, batch)
 	if errors.Is(err, quickjs.ErrTooLarge) {
 		return 0, fail(guestabi.ReasonOutputLimitExceeded, "the program put out more than %d bytes at once", maxOutbox)
 	}
-	if err != nil || len(outbox) == 0 {
+	if err != nil {
 		return state, err
 	}
 	return state, c.receive(outbox)
 }
 
-// receive acts on each item of the outbox. The outbox is what the guest says:
+// receive acts on each message of the outbox. The outbox is what the guest says:
 // a form that the prelude would not write ends the run.
 func (c *cell) receive(outbox []byte) error {
-	items, err := splitOutbox(outbox)
-	if err != nil {
-		return fail(guestabi.ReasonInternalError, "the guest's messages cannot be read: %v", err)
-	}
-	for _, item := range items {
-		if err := c.item(item); err != nil {
+	for len(outbox) > 0 {
+		line, rest, found := bytes.Cut(outbox, []byte{'\n'})
+		if !found {
+			return badMessage()
+		}
+		if err := c.message(line); err != nil {
 			return err
 		}
+		outbox = rest
 	}
 	return nil
 }
 
-func (c *cell) item(item []json.RawMessage) error {
-	bad := func() error { return fail(guestabi.ReasonInternalError, "the guest sent a message of an unknown form") }
-	if len(item) == 0 {
-		return bad()
+func badMessage() error {
+	return fail(guestabi.ReasonInternalError, "the guest sent a message of an unknown form")
+}
+
+func (c *cell) message(line []byte) error {
+	if len(line) == 0 {
+		return badMessage()
 	}
-	kind, err := strconv.Atoi(string(item[0]))
-	if err != nil {
-		return bad()
-	}
-	switch {
-	case kind == guestabi.KindText && len(item) == 2:
-		return c.putText(item[1], "")
-	case kind == guestabi.KindConsole && len(item) == 3:
-		var level string
-		if json.Unmarshal(item[1], &level) != nil {
-			return bad()
+	letter, rest := line[0], line[1:]
+	switch letter {
+	case guestabi.MsgText:
+		return c.putText(rest, "")
+	case guestabi.MsgConsole:
+		level, text, ok := bytes.Cut(rest, []byte{','})
+		if !ok || !slices.Contains(consoleLevels, string(level)) {
+			return badMessage()
 		}
-		return c.putText(item[2], level)
-	case kind == guestabi.KindJSON && len(item) == 2:
-		return c.put(OutputItem{Type: "json", Value: item[1]}, len(item[1]))
-	case kind == guestabi.KindOverflow:
+		return c.putText(text, string(level))
+	case guestabi.MsgJSON:
+		if !json.Valid(rest) {
+			return badMessage()
+		}
+		return c.put(OutputItem{Type: "json", Value: bytes.Clone(rest)}, len(rest))
+	case guestabi.MsgOverflow:
 		return c.overflow()
-	case len(item) < 3:
-		return bad()
 	}
-	request, err := strconv.Atoi(string(item[1]))
-	if err != nil || request < 0 {
-		return bad()
+	request, rest, ok := cutNumber(rest, c.h.cfg.MaxPendingToolCalls*QueuedPerPending)
+	if !ok {
+		return badMessage()
 	}
-	switch {
-	case kind == guestabi.KindCall && len(item) == 4:
-		return c.requestCall(request, item[2], item[3])
-	case kind == guestabi.KindSearch && len(item) == 4:
-		return c.requestSearch(request, item[2], item[3])
-	case kind == guestabi.KindDescribe && len(item) == 3:
-		return c.requestDescribe(request, item[2])
-	case kind == guestabi.KindYield && len(item) == 3:
+	if err := c.openCheck(request); err != nil {
+		return err
+	}
+	switch letter {
+	case guestabi.MsgCall:
+		n, input, ok := cutNumber(rest, len(c.run.tools))
+		if !ok {
+			return badMessage()
+		}
+		return c.requestCall(request, c.run.tools[n].ID, c.run.tools[n], input)
+	case guestabi.MsgUnknown:
+		return c.requestUnknown(request, rest)
+	case guestabi.MsgSearch:
+		return c.requestSearch(request, rest)
+	case guestabi.MsgDescribe:
+		return c.requestDescribe(request, rest)
+	case guestabi.MsgYield:
 		c.yields = append(c.yields, request)
-		return c.openCheck(request)
+		return nil
 	}
-	return bad()
+	return badMessage()
+}
+
+var consoleLevels = []string{"log", "info", "warn", "error", "debug"}
+
+// cutNumber reads a decimal number below bound and the comma behind it.
+func cutNumber(b []byte, bound int) (n int, rest []byte, ok bool) {
+	for i, c := range b {
+		if c == ',' && i > 0 {
+			return n, b[i+1:], true
+		}
+		if c < '0' || c > '9' || i > 0 && n == 0 {
+			return 0, nil, false
+		}
+		if n = n*10 + int(c-'0'); n >= bound {
+			return 0, nil, false
+		}
+	}
+	return 0, nil, false
 }
 
 // openCheck bounds what one cell may have open, whatever its prelude says.
@@ -121,44 +156,46 @@ func (c *cell) overflow() error {
 // maxCalledTools bounds the ids in the telemetry.
 const maxCalledTools = 256
 
-func (c *cell) requestCall(request int, rawID, input json.RawMessage) error {
-	if err := c.openCheck(request); err != nil {
-		return err
+// requestUnknown answers a call by an id that the guest does not know. It goes
+// through the dispatcher all the same, which says no and writes the trace.
+func (c *cell) requestUnknown(request int, rest []byte) error {
+	var pair []json.RawMessage
+	if json.Unmarshal(rest, &pair) != nil || len(pair) != 2 {
+		return badMessage()
 	}
 	var id string
-	if json.Unmarshal(rawID, &id) != nil {
-		return c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.call(id, input): id must be a string", Code: "invalid_input"})
+	if json.Unmarshal(pair[0], &id) != nil || string(pair[0]) == "null" {
+		c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.call(id, input): id must be a string", Code: "invalid_input"})
+		return nil
 	}
+	if e, ok := c.run.cat.Lookup(id); ok && e.Source != catalog.SourceMCP {
+		return badMessage() // the guest knows this one by its number
+	}
+	return c.requestCall(request, id, nil, pair[1])
+}
+
+// requestCall opens a tool call. Entry is nil for an id that is not in the
+// guest's view of the catalog.
+func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byte) error {
 	c.telemetry.CallCount++
-	if t := &c.telemetry; len(t.CalledTools) < maxCalledTools && !contains(t.CalledTools, id) {
-		if _, ok := c.run.cat.Lookup(id); ok {
-			t.CalledTools = append(t.CalledTools, id)
-		}
+	if t := &c.telemetry; e != nil && len(t.CalledTools) < maxCalledTools && !slices.Contains(t.CalledTools, id) {
+		t.CalledTools = append(t.CalledTools, id)
 	}
-	now := c.h.o.Now()
-	callID := c.id + "." + strconv.Itoa(request)
-	oc := &openCall{request: request, since: now, tc: &ToolCall{
-		ID: callID, ParentID: c.parentID, RunID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
+	c.calls++
+	oc := &openCall{request: request, since: c.h.o.Now(), tc: &ToolCall{
+		ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, RunID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
 	}}
-	if e, ok := c.run.cat.Lookup(id); ok && e.Ref.(*toolRef).client {
-		return c.requestClient(oc, e)
+	if e != nil && e.Ref.(*toolRef).client {
+		c.requestClient(oc, e)
+		return nil
 	}
 	c.begin(oc)
 	return nil
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
 // requestClient opens a call that the caller of Exec executes. It passes the same
 // checks as any other before the caller sees it.
-func (c *cell) requestClient(oc *openCall, e *catalog.Entry) error {
+func (c *cell) requestClient(oc *openCall, e *catalog.Entry) {
 	tc, ref := oc.tc, e.Ref.(*toolRef)
 	tc.Name, tc.Owner = e.Name, e.Owner
 	c.run.emit(tc, TraceEvent{Event: "call.start", InputBytes: len(tc.Input)})
@@ -172,21 +209,18 @@ func (c *cell) requestClient(oc *openCall, e *catalog.Entry) error {
 		err = checkJSON(ref.params, tc.Input, "input of "+e.ID)
 	}
 	if err != nil {
-		return c.answer(oc.request, nil, c.run.plainError(c.ctx, e, err))
+		c.answer(oc.request, nil, c.run.plainError(c.ctx, e, err))
+		return
 	}
 	oc.client = true
 	c.begin(oc)
 	if f := c.run.o.OnClientCall; f != nil {
 		f(c.pendingOf(oc))
 	}
-	return nil
 }
 
 // answer settles a request that the host answers itself.
-func (c *cell) answer(request int, value json.RawMessage, err *ToolError) error {
-	if e := c.openCheck(request); e != nil {
-		return e
-	}
+func (c *cell) answer(request int, value json.RawMessage, err *ToolError) {
 	if err != nil && err.Name == "" {
 		err.Name = "Error"
 	}
@@ -194,66 +228,58 @@ func (c *cell) answer(request int, value json.RawMessage, err *ToolError) error 
 	defer c.mu.Unlock()
 	c.open[request] = &openCall{request: request, done: true, tc: &ToolCall{}}
 	c.settled = append(c.settled, settlement{request: request, value: value, err: err})
-	return nil
 }
 
-func (c *cell) requestSearch(request int, rawQuery, rawLimit json.RawMessage) error {
+func (c *cell) requestSearch(request int, rest []byte) error {
 	c.telemetry.SearchCount++
-	var query string
-	if json.Unmarshal(rawQuery, &query) != nil || string(rawQuery) == "null" {
-		return c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.search(query, { limit }): query must be a string", Code: "invalid_input"})
+	var pair []json.RawMessage
+	if json.Unmarshal(rest, &pair) != nil || len(pair) != 2 {
+		return badMessage()
 	}
-	limit, err := 0, error(nil)
-	unset := string(rawLimit) == "null"
-	if !unset {
-		if limit, err = strconv.Atoi(string(rawLimit)); err != nil {
-			limit = 0
-		}
+	var query string
+	if json.Unmarshal(pair[0], &query) != nil || string(pair[0]) == "null" {
+		c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.search(query, { limit }): query must be a string", Code: "invalid_input"})
+		return nil
+	}
+	unset := string(pair[1]) == "null"
+	limit, err := strconv.Atoi(string(pair[1]))
+	if err != nil {
+		limit = 0
 	}
 	if limit, err = c.h.searchLimit(limit, unset); err != nil {
 		var te *ToolError
 		errors.As(err, &te)
-		return c.answer(request, nil, te)
+		c.answer(request, nil, te)
+		return nil
 	}
 	found := c.run.cat.Search(query, limit)
 	c.run.stamp(&TraceEvent{Event: "search", RunID: c.id, ParentID: c.parentID})
-	return c.answer(request, catalog.MarshalCompact(found), nil)
+	c.answer(request, catalog.MarshalCompact(found), nil)
+	return nil
 }
 
-func (c *cell) requestDescribe(request int, rawID json.RawMessage) error {
+func (c *cell) requestDescribe(request int, rest []byte) error {
 	c.telemetry.DescribeCount++
 	var id string
-	if json.Unmarshal(rawID, &id) != nil || string(rawID) == "null" {
-		return c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: "invalid_input"})
+	if json.Unmarshal(rest, &id) != nil || string(rest) == "null" {
+		c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: "invalid_input"})
+		return nil
 	}
 	c.run.stamp(&TraceEvent{Event: "describe", RunID: c.id, ParentID: c.parentID, Tool: clip(id, 200)})
 	d, err := c.run.cat.Describe(id)
 	if err != nil {
-		return c.answer(request, nil, c.run.unknownTool(id))
+		c.answer(request, nil, c.run.unknownTool(id))
+		return nil
 	}
-	return c.answer(request, d, nil)
+	c.answer(request, d, nil)
+	return nil
 }
 
-// splitOutbox decodes the outbox: arrays whose elements stay raw.
-func splitOutbox(outbox []byte) ([][]json.RawMessage, error) {
-	text := make([]byte, 0, len(outbox)+2)
-	text = append(append(append(text, '['), outbox...), ']')
-	var items [][]json.RawMessage
-	if err := json.Unmarshal(text, &items); err != nil {
-		return nil, fmt.Errorf("outbox: %w", err)
+// appendFailure encodes [name, message, code].
+func appendFailure(b []byte, e *ToolError) []byte {
+	b = append(b, guestabi.TagArray, 3, 0, 0, 0)
+	for _, s := range []string{e.Name, e.Message, e.Code} {
+		b = guestabi.AppendString(b, strings.ToValidUTF8(s, "\uFFFD"))
 	}
-	return items, nil
-}
-
-// appendSettlement writes [request, 1, value] or [request, 0, name, message, code].
-func appendSettlement(b []byte, s settlement) []byte {
-	b = strconv.AppendInt(append(b, '['), int64(s.request), 10)
-	if s.err == nil {
-		b = append(append(b, ",1,"...), s.value...)
-		return append(b, ']')
-	}
-	// Marshalling three strings cannot fail.
-	text, _ := json.Marshal([]string{s.err.Name, s.err.Message, s.err.Code})
-	b = append(b, ",0,"...)
-	return append(b, text[1:]...)
+	return b
 }

@@ -256,9 +256,6 @@ func (c *cell) resume(ctx context.Context, deadline time.Time) *Result {
 		return c.failed(ctx, err)
 	}
 	c.g.vm.SetDeadline(deadline)
-	if err := c.deliver(ctx); err != nil {
-		return c.failed(ctx, err)
-	}
 	return c.drive(ctx, deadline)
 }
 

@@ -92,9 +92,7 @@ type Template struct {
 	stackTop       uint64
 	baseBytes      uint32 // what the runtime has allocated
 	entries        []Value
-	excTag         uint32
 	undefined      Value
-	empty          Value
 
 	mu     sync.Mutex
 	idle   []*VM
@@ -131,10 +129,6 @@ func (t *Template) ImageBytes() int { return len(t.im.bytes) }
 
 // Undefined is JavaScript's undefined.
 func (t *Template) Undefined() Value { return t.undefined }
-
-// EmptyString is the empty string that the engine shares. Other empty strings
-// exist; this one is what literals give.
-func (t *Template) EmptyString() Value { return t.empty }
 
 // Entry gives the i-th function that the prelude returned.
 func (t *Template) Entry(i int) Value { return t.entries[i] }
@@ -229,9 +223,6 @@ func (b *builder) run() {
 	}
 	t.randAt = b.findRandomState()
 	b.prelude()
-	if b.err == nil {
-		t.empty, b.err = vm.String(b.ctx, "")
-	}
 	b.finish()
 }
 
@@ -324,7 +315,9 @@ func (b *builder) constants() {
 	}
 	t.undefined = Value(binary.LittleEndian.Uint64(vm.mem()[box:]))
 	exc := b.call("JS_Throw", uint64(t.ctxPtr), uint64(t.undefined))
-	t.excTag = uint32(exc >> 32)
+	if uint32(exc>>32) != tagException && b.err == nil {
+		b.err = fmt.Errorf("an exception is encoded as %#x", exc)
+	}
 	if _, err := vm.do(b.ctx, opException, args{}); err != nil && b.err == nil {
 		b.err = err
 	}

@@ -199,7 +199,7 @@ func (vm *VM) do(ctx context.Context, op uint64, a args) (uint64, error) {
 	return s[0], nil
 }
 
-func (vm *VM) isException(v Value) bool { return uint32(v>>32) == vm.t.excTag }
+func (vm *VM) isException(v Value) bool { return uint32(v>>32) == tagException }
 
 // value makes a call whose result is a JavaScript value or an exception.
 func (vm *VM) value(ctx context.Context, op uint64, a args) (Value, error) {
@@ -364,26 +364,87 @@ const (
 	Rejected
 )
 
-// Turn runs pending jobs until none is left, calls drain without arguments, and
-// reads the state of the promise main. It gives drain's result.
-func (vm *VM) Turn(ctx context.Context, drain, main Value) (State, Value, error) {
+// Settlement is the outcome of a request on its way to the guest.
+type Settlement struct {
+	Slot uint32
+	// Flag is 1 for success and 0 for failure.
+	Flag uint32
+	// Value is encoded by the codec of package guestabi.
+	Value []byte
+}
+
+// Turn is a turn of the event loop. It calls settle(slot, flag, value) for each
+// settlement, runs pending jobs until none is left, calls drain without
+// arguments, and reads the state of the promise main. The text that drain
+// returns is valid until the next call into the VM; undefined gives nil. More
+// than max bytes are ErrTooLarge.
+func (vm *VM) Turn(ctx context.Context, settle Value, batch []Settlement, drain, main Value, max int) (State, []byte, error) {
 	t := vm.t
-	binary.LittleEndian.PutUint64(vm.mem()[t.scratch+scratchMain:], uint64(main))
+	at, err := vm.putBatch(ctx, batch)
+	if err != nil {
+		return 0, nil, err
+	}
+	s := vm.mem()[t.scratch:]
+	le := binary.LittleEndian
+	le.PutUint64(s[scratchMain:], uint64(main))
+	le.PutUint64(s[scratchSettle:], uint64(settle))
+	le.PutUint32(s[scratchBatch:], at)
+	le.PutUint32(s[scratchCount:], uint32(len(batch)))
 	r, err := vm.do(ctx, opTurn, args{p0: t.rtPtr, p1: t.scratch, v0: drain, v1: t.undefined})
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
-	if int64(r) == turnJobFailed {
-		return 0, 0, vm.pendingException(ctx)
+	if at != 0 && at != t.input {
+		if _, err := vm.do(ctx, opFree, args{p0: at}); err != nil {
+			return 0, nil, err
+		}
 	}
-	v := Value(binary.LittleEndian.Uint64(vm.mem()[t.scratch+scratchValue:]))
-	if vm.isException(v) {
-		return 0, 0, vm.pendingException(ctx)
+	state := State(int64(r))
+	switch {
+	case state <= turnSettleFailed && state >= turnDrainFailed:
+		return 0, nil, vm.pendingException(ctx)
+	case state < Pending || state > Rejected:
+		return 0, nil, errors.New("quickjs: the main value is no promise")
 	}
-	if s := State(int64(r)); s >= Pending && s <= Rejected {
-		return s, v, nil
+	mem := vm.mem()
+	p, n := le.Uint32(mem[t.scratch+scratchOut:]), le.Uint32(mem[t.scratch+scratchOutLen:])
+	switch {
+	case uint64(p)+uint64(n) > uint64(len(mem)):
+		vm.dead = true
+		return 0, nil, &TrapError{Cause: errors.New("the engine gave a string outside of its memory")}
+	case uint64(n) > uint64(max):
+		return 0, nil, ErrTooLarge
 	}
-	return 0, 0, errors.New("quickjs: the main value is no promise")
+	return state, mem[p : p+n], nil
+}
+
+// putBatch writes settlements into guest memory, into the input buffer if they
+// fit.
+func (vm *VM) putBatch(ctx context.Context, batch []Settlement) (uint32, error) {
+	if len(batch) == 0 {
+		return 0, nil
+	}
+	size := 0
+	for i := range batch {
+		size += 8 + len(batch[i].Value)
+	}
+	at := vm.t.input
+	if size > inputSize {
+		if size > math.MaxInt32 {
+			return 0, ErrTooLarge
+		}
+		var err error
+		if at, err = vm.malloc(ctx, uint32(size)); err != nil {
+			return 0, err
+		}
+	}
+	b := vm.mem()[at : int(at)+size : int(at)+size][:0]
+	for i := range batch {
+		b = binary.LittleEndian.AppendUint32(b, batch[i].Slot)
+		b = binary.LittleEndian.AppendUint32(b, batch[i].Flag)
+		b = append(b, batch[i].Value...)
+	}
+	return at, nil
 }
 
 // Result gives the value of a promise that is fulfilled or rejected.

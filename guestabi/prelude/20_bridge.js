@@ -1,34 +1,40 @@
 // The bridge. Requests are appended to an outbox, which the host takes when no
-// job is left to run; it answers with settlements. There is no function that
+// job is left to run; it answers by settling slots. There is no function that
 // calls the host.
 //
-// An item of the outbox is a JSON array that starts with one of these numbers;
-// guestabi/wire.go holds the same list.
-const CALL = 1, SEARCH = 2, DESCRIBE = 3, YIELD = 4, TEXT = 5, JSON_ITEM = 6, CONSOLE = 7, OVERFLOW = 8;
-
+// The outbox holds one message a line: a letter and the rest, in which JSON text
+// stands for everything that a cell chose, so that no line break is in it.
+// guestabi/wire.go lists the letters.
 let outbox = '';
 let written = 0; // UTF-16 units of output so far
 let overflow = false;
-let nextRequest = 1;
-let openRequests = 0;
-const open = { __proto__: null }; // request id -> { resolve, reject }
 
-function append(item) {
-  outbox = outbox === '' ? item : outbox + ',' + item;
+// Each open request has a slot: a number, its text, and the functions of its
+// promise. All arrays have their full length before a cell runs, so that to
+// write an element never looks at a prototype.
+const slots = setup.maxOpen;
+const free = new Int32Array(slots);
+const slotText = [], resolvers = [], rejecters = [];
+for (let i = 0; i < slots; i++) {
+  free[i] = slots - 1 - i;
+  slotText[i] = i + ',';
+  resolvers[i] = rejecters[i] = undefined;
 }
+let freeSlots = slots;
 
-// request opens a call; rest is JSON text for the remaining elements.
-function request(kind, rest) {
-  return new GuestPromise((resolve, reject) => {
-    if (openRequests >= setup.maxOpen) {
-      reject(errorFrom('Error', 'too many pending tool calls: ' + setup.maxOpen + ' are open; await some before starting more',
+// request sends a message and gives the promise of its answer.
+function request(letter, rest) {
+  if (freeSlots === 0) {
+    return new GuestPromise((resolve, reject) => {
+      reject(errorFrom('Error', 'too many pending tool calls: ' + slots + ' are open; await some before starting more',
         'too_many_pending_tool_calls'));
-      return;
-    }
-    const id = nextRequest++;
-    openRequests++;
-    open[id] = { __proto__: null, resolve, reject };
-    append('[' + kind + ',' + id + ',' + rest + ']');
+    });
+  }
+  const slot = free[--freeSlots];
+  outbox += letter + slotText[slot] + rest + '\n';
+  return new GuestPromise((resolve, reject) => {
+    resolvers[slot] = resolve;
+    rejecters[slot] = reject;
   });
 }
 
@@ -38,19 +44,25 @@ function encode(value) {
   return text === undefined ? 'null' : text;
 }
 
+// A known tool is named by its number in setup.tools.
+const toolNumber = { __proto__: null };
+for (let i = 0; i < setup.tools.length; i++) toolNumber[setup.tools[i].id] = i + ',';
+
 function call(id, input) {
-  if (typeof id !== 'string') throw new GuestTypeError('tools.call(id, input): id must be a string');
-  return request(CALL, jsonStringify(id) + ',' + (input === undefined ? '{}' : encode(input)));
+  const number = typeof id === 'string' ? toolNumber[id] : undefined;
+  const text = input === undefined ? '{}' : encode(input);
+  if (number !== undefined) return request('c', number + text);
+  return request('u', '[' + encode(id) + ',' + text + ']');
 }
 
 // output adds an item to the run's output, as long as it is within the cap.
-function output(kind, rest) {
+function output(letter, rest) {
   if (overflow) return;
   written += rest.length;
   if (written > setup.maxOutput) {
     overflow = true;
-    append('[' + OVERFLOW + ']');
+    outbox += 'o\n';
     return;
   }
-  append('[' + kind + ',' + rest + ']');
+  outbox += letter + rest + '\n';
 }

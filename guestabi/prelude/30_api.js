@@ -6,10 +6,10 @@ const helpers = {
   __proto__: null,
   search(query, options) {
     const limit = options === undefined || options === null ? undefined : options.limit;
-    return request(SEARCH, encode(query) + ',' + encode(limit));
+    return request('s', '[' + encode(query) + ',' + encode(limit) + ']');
   },
   describe(id) {
-    return request(DESCRIBE, encode(id));
+    return request('d', encode(id));
   },
   call(id, input) {
     return call(id, input);
@@ -17,8 +17,10 @@ const helpers = {
 };
 for (const name of ownKeys(helpers)) define(tools, name, freeze(helpers[name]));
 for (const name of ownKeys(setup.names)) {
-  const id = setup.names[name];
-  define(tools, name, freeze({ [name](input) { return call(id, input); } }[name]));
+  const number = toolNumber[setup.names[name]];
+  define(tools, name, freeze({
+    [name](input) { return request('c', number + (input === undefined ? '{}' : encode(input))); },
+  }[name]));
 }
 freeze(tools);
 
@@ -63,15 +65,15 @@ function show(value) {
 const cell = {
   __proto__: null,
   text(value) {
-    output(TEXT, jsonStringify(show(value)));
+    output('t', jsonStringify(show(value)));
   },
   json(value) {
     const text = jsonStringify(value);
     if (text === undefined) throw new GuestTypeError('json(value): a ' + typeof value + ' has no JSON form');
-    output(JSON_ITEM, text);
+    output('j', text);
   },
   yield_control(reason) {
-    return request(YIELD, jsonStringify(reason === undefined ? '' : cut(show(reason), 1000)));
+    return request('y', jsonStringify(reason === undefined ? '' : cut(show(reason), 1000)));
   },
 };
 
@@ -81,7 +83,7 @@ for (const level of ['log', 'info', 'warn', 'error', 'debug']) {
     [level]() {
       let line = '';
       for (let i = 0; i < arguments.length; i++) line += (i === 0 ? '' : ' ') + show(arguments[i]);
-      output(CONSOLE, '"' + level + '",' + jsonStringify(line));
+      output('l', level + ',' + jsonStringify(line));
     },
   }[level]));
 }

@@ -9,24 +9,22 @@ return [
     return apply(fn, undefined, []);
   },
 
-  // settle delivers results: [[id, 1, value] or [id, 0, name, message, code], ...]
-  function settle(batch) {
-    for (let i = 0; i < batch.length; i++) {
-      const item = batch[i];
-      const waiter = open[item[0]];
-      if (waiter === undefined) continue;
-      delete open[item[0]];
-      openRequests--;
-      if (item[1] === 1) waiter.resolve(item[2]);
-      else waiter.reject(errorFrom(item[2], item[3], item[4]));
-    }
+  // settle answers a request: a value, or [name, message, code] of a failure.
+  function settle(slot, ok, value) {
+    const resolve = resolvers[slot], reject = rejecters[slot];
+    if (resolve === undefined) return;
+    resolvers[slot] = rejecters[slot] = undefined;
+    free[freeSlots++] = slot;
+    if (ok === 1) resolve(value);
+    else reject(errorFrom(value[0], value[1], value[2]));
   },
 
-  // drain hands over the outbox: JSON text without the outer brackets.
+  // drain hands over the outbox, or undefined if there is nothing in it.
   function drain() {
-    const items = outbox;
+    if (outbox === '') return undefined;
+    const messages = outbox;
     outbox = '';
-    return items;
+    return messages;
   },
 
   // finish gives the JSON text of the cell's value.

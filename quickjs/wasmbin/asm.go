@@ -90,3 +90,32 @@ func (c Code) Store32(offset uint32) Code { return appendU32(append(c, 0x36, 2),
 
 // Load32 loads an i32.
 func (c Code) Load32(offset uint32) Code { return appendU32(append(c, opI32Load, 2), offset) }
+
+// NewLocals starts a function body with n32 locals of type i32 and then n64 of
+// type i64.
+func NewLocals(n32, n64 int) Code {
+	c := append(appendU32(Code{2}, uint32(n32)), I32)
+	return append(appendU32(c, uint32(n64)), I64)
+}
+
+// GlobalGet reads global i.
+func (c Code) GlobalGet(i uint32) Code { return appendU32(append(c, opGlobalGet), i) }
+
+// I64Const pushes a constant of 64 bits.
+func (c Code) I64Const(v int64) Code {
+	c = append(c, 0x42)
+	for {
+		b := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && b&0x40 == 0 || v == -1 && b&0x40 != 0 {
+			return append(c, b)
+		}
+		c = append(c, b|0x80)
+	}
+}
+
+// Load8 loads a byte without sign.
+func (c Code) Load8(offset uint32) Code { return appendU32(append(c, 0x2d, 0), offset) }
+
+// LoadF64 loads a float64.
+func (c Code) LoadF64(offset uint32) Code { return appendU32(append(c, 0x2b, 0), offset) }

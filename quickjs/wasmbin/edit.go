@@ -141,6 +141,10 @@ func (m *Module) AddFunc(t FuncType, body []byte) (uint32, error) {
 	return index, nil
 }
 
+// NextFunc is the index that AddFunc will give next, for functions that call
+// themselves.
+func (m *Module) NextFunc() uint32 { return uint32(m.ImportedFuncs() + len(m.Funcs)) }
+
 // AddCounter appends a mutable i32 global with an initial value and gives its
 // index. Existing indices do not move.
 func (m *Module) AddCounter(init int32) (uint32, error) {
