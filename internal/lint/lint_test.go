@@ -1,0 +1,288 @@
+// Package lint holds the rules of this repository as tests: which package may
+// import which, that exported identifiers are documented, and what no file may
+// contain.
+package lint
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/cloister-wasm/cloister"
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+type goPackage struct {
+	ImportPath, Dir         string
+	Imports                 []string
+	TestImports             []string
+	GoFiles, IgnoredGoFiles []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,TestImports,GoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = root(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	var list []goPackage
+	for dec.More() {
+		var p goPackage
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	if len(list) < 8 {
+		t.Fatalf("go list gave only %d packages", len(list))
+	}
+	return list
+}
+
+// within says whether path is the package at prefix or below it.
+func within(path, prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
+
+// arrows lists, for each part of the house, which of our own packages it may
+// import. What is not listed may import nothing of ours.
+var arrows = []struct {
+	part    string
+	allowed []string
+}{
+	{"guestabi", nil},
+	{"quickjs", []string{"guestabi", "quickjs"}},
+	{"plugins", []string{"guestabi", "internal"}},
+	{"internal", []string{"guestabi", "internal"}},
+	{"host", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
+	{"cmd", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
+	{"examples/plugins", []string{"guestabi", "sdk", "examples/plugins"}},
+	{"examples/hosts", []string{"host", "plugins", "guestabi"}},
+	{"bench", []string{"host", "guestabi", "quickjs", "plugins"}},
+}
+
+func TestArrows(t *testing.T) {
+	for _, p := range packages(t) {
+		rel := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		i := slices.IndexFunc(arrows, func(a struct {
+			part    string
+			allowed []string
+		}) bool {
+			return within(rel, a.part)
+		})
+		if i < 0 {
+			t.Errorf("%s has no place in the house: add it to arrows and to ARCHITECTURE.md", rel)
+			continue
+		}
+		for _, im := range p.Imports {
+			if !within(im, module) {
+				continue
+			}
+			dep := strings.TrimPrefix(strings.TrimPrefix(im, module), "/")
+			if !slices.ContainsFunc(arrows[i].allowed, func(ok string) bool { return within(dep, ok) }) {
+				t.Errorf("%s imports %s, against the arrows", rel, dep)
+			}
+		}
+	}
+}
+
+// owners lists dependencies that only certain packages may import.
+var owners = map[string][]string{
+	"github.com/tetratelabs/wazero":                       {"quickjs", "internal/extism"},
+	"github.com/extism/go-sdk":                            {"internal/extism"},
+	"github.com/evanw/esbuild":                            {"internal/transpile"},
+	"github.com/santhosh-tekuri/jsonschema":               {"internal/schema"},
+	"github.com/google/jsonschema-go":                     {"internal/schema"},
+	"github.com/go-json-experiment/json":                  {"internal/schema"},
+	"github.com/klauspost/compress":                       {"quickjs"},
+	"github.com/spf13/cobra":                              {"cmd/cloister"},
+	"github.com/santhosh-tekuri/jsonschema/v5/httploader": {},
+}
+
+func TestDependenciesHaveOneOwner(t *testing.T) {
+	for _, p := range packages(t) {
+		rel := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, im := range p.Imports {
+			for dep, allowed := range owners {
+				if within(im, dep) && !slices.Contains(allowed, rel) {
+					t.Errorf("%s imports %s, which only %v may", rel, im, allowed)
+				}
+			}
+			if im == "C" || im == "testing" && !strings.HasSuffix(rel, "test") {
+				t.Errorf("%s imports %q", rel, im)
+			}
+		}
+	}
+}
+
+func TestLeafImportsOnlyTheStandardLibrary(t *testing.T) {
+	for _, p := range packages(t) {
+		if !within(p.ImportPath, module+"/guestabi") {
+			continue
+		}
+		for _, im := range p.Imports {
+			if strings.Contains(strings.SplitN(im, "/", 2)[0], ".") {
+				t.Errorf("%s imports %s", p.ImportPath, im)
+			}
+		}
+	}
+}
+
+// goFiles walks the checked-in Go files.
+func goFiles(t *testing.T, visit func(path string)) {
+	t.Helper()
+	base := root(t)
+	n := 0
+	err := filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			switch d.Name() {
+			case ".git", "node_modules", "testdata", "bin", "dist":
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, ".go") {
+			n++
+			visit(path)
+		}
+		return nil
+	})
+	if err != nil || n < 50 {
+		t.Fatalf("walked %d Go files: %v", n, err)
+	}
+}
+
+// TestExportsAreDocumented wants a comment on every exported identifier outside
+// of tests and commands.
+func TestExportsAreDocumented(t *testing.T) {
+	goFiles(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/cmd/") || strings.Contains(path, "/examples/") || strings.Contains(path, "/bench/") {
+			return
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, d := range f.Decls {
+			checkDecl(t, fset, d)
+		}
+	})
+}
+
+func checkDecl(t *testing.T, fset *token.FileSet, d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) {
+			t.Errorf("%s: %s has no comment", fset.Position(d.Pos()), d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && d.Doc == nil && s.Doc == nil {
+					t.Errorf("%s: type %s has no comment", fset.Position(s.Pos()), s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				if s.Names[0].IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+					t.Errorf("%s: %s has no comment", fset.Position(s.Pos()), s.Names[0].Name)
+				}
+			}
+		}
+	}
+}
+
+// exportedReceiver says whether a function is no method of an unexported type.
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	typ := d.Recv.List[0].Type
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	if index, ok := typ.(*ast.IndexExpr); ok {
+		typ = index.X
+	}
+	id, ok := typ.(*ast.Ident)
+	return ok && id.IsExported()
+}
+
+// forbidden is what no text file of the repository may contain. The patterns are
+// put together here so that this file passes its own test.
+var forbidden = []struct {
+	pattern *regexp.Regexp
+	why     string
+}{
+	{regexp.MustCompile(`registry\.npm` + `js|proxy\.go` + `lang|deb\.deb` + `ian\.org`), "names the host of a package registry"},
+	{regexp.MustCompile(`(^|[^a-z0-9.])/(work|root|home)` + `/[a-z]`), "contains a path of one machine"},
+	{regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`), "contains a left-over"},
+	{regexp.MustCompile(`"resol` + `ved": *"http`), "is a lock file with addresses"},
+}
+
+func TestForbiddenText(t *testing.T) {
+	base := root(t)
+	out, err := exec.Command("git", "-C", base, "ls-files", "-z").Output()
+	if err != nil {
+		t.Fatalf("git ls-files: %v", err)
+	}
+	for _, name := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
+		if strings.Contains(name, "testdata/") || strings.HasSuffix(name, ".sum") {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(base, name))
+		if err != nil || slices.Contains(b, 0) {
+			continue
+		}
+		for i, line := range strings.Split(string(b), "\n") {
+			for _, f := range forbidden {
+				if f.pattern.MatchString(line) {
+					t.Errorf("%s:%d %s: %s", name, i+1, f.why, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+}
+
+// TestFuzzCorpora wants a corpus for every fuzz target.
+func TestFuzzCorpora(t *testing.T) {
+	target := regexp.MustCompile(`(?m)^func (Fuzz[A-Z]\w*)\(`)
+	goFiles(t, func(path string) {
+		if !strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, m := range target.FindAllStringSubmatch(string(b), -1) {
+			entries, err := os.ReadDir(filepath.Join(filepath.Dir(path), "testdata", "fuzz", m[1]))
+			if err != nil || len(entries) == 0 {
+				t.Errorf("%s: %s has no corpus", path, m[1])
+			}
+		}
+	})
+}
