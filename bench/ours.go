@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,7 +215,7 @@ func resident(ctx context.Context, _ settings) ([]row, error) {
 
 // rss is the process's resident memory in bytes, after a collection.
 func rss() float64 {
-	runtime.GC()
+	debug.FreeOSMemory()
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0

@@ -171,9 +171,7 @@ func (t *transcoder) text() error {
 	t.pos++
 	for {
 		start := t.pos
-		for t.pos < len(t.in) && t.in[t.pos] != '"' && t.in[t.pos] != '\\' && t.in[t.pos] >= ' ' {
-			t.pos++
-		}
+		t.pos += plain(t.in[t.pos:])
 		if run := t.in[start:t.pos]; utf8.Valid(run) {
 			t.out = append(t.out, run...)
 		} else {
@@ -191,6 +189,26 @@ func (t *transcoder) text() error {
 			return err
 		}
 	}
+}
+
+// plain counts the bytes before the next quote, backslash or control character,
+// eight at a time: a byte b has its high bit set in x where b is 0, by the usual
+// trick (x - 0x01…) & ^x & 0x80…, which may also mark bytes above a true hit.
+func plain(b []byte) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(b)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		q, s := x^(ones*'"'), x^(ones*'\\')
+		hit := (q-ones)&^q | (s-ones)&^s | (x-ones*' ')&^x
+		if hit&highs != 0 {
+			break
+		}
+	}
+	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= ' ' {
+		n++
+	}
+	return n
 }
 
 func (t *transcoder) escape() error {

@@ -158,6 +158,14 @@ func (c *cell) perform(oc *openCall) {
 	c.settle(settlement{request: oc.request, value: out, err: terr})
 }
 
+// bind gives a context that ends with the caller's or with the cell, so that an
+// abort stops guest code as well.
+func (c *cell) bind(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	unhook := context.AfterFunc(c.ctx, cancel)
+	return ctx, func() { unhook(); cancel() }
+}
+
 // drive runs the cell until it ends, yields, or the deadline passes with calls
 // open. It gives the result for Exec or Wait.
 func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {

@@ -61,7 +61,8 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 		Name: name, Description: description, Parameters: params, Returns: returns,
 		Call: func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
 			var in In
-			if err := schema.DecodeInto(input, &in, nil); err != nil {
+			// The dispatcher has decoded the input strictly.
+			if err := schema.DecodeInto(input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
 				return nil, &ToolError{Name: "TypeError", Message: "input does not fit the tool: " + err.Error(), Code: "invalid_input"}
 			}
 			out, err := fn(ctx, in)

@@ -252,10 +252,11 @@ func (c *cell) resume(ctx context.Context, deadline time.Time) *Result {
 			return c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
 		}
 	}
+	ctx, stop := c.bind(ctx)
+	defer stop()
 	if err := c.restore(ctx); err != nil {
 		return c.failed(ctx, err)
 	}
-	c.g.vm.SetDeadline(deadline)
 	return c.drive(ctx, deadline)
 }
 

@@ -17,7 +17,6 @@ package quickjs
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -80,12 +79,11 @@ func Load(ctx context.Context, o *EngineOptions) (*Engine, error) {
 }
 
 func compile(ctx context.Context, wasm []byte, o *EngineOptions) (*Engine, error) {
-	prog, err := rewrite(wasm)
+	prog, err := rewriteCached(wasm, o.CacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("rewriting the engine: %w", err)
 	}
-	sum := sha256.Sum256(prog.wasm)
-	e := &Engine{prog: prog, plain: o.PlainMemory, digest: hex.EncodeToString(sum[:]), sum: sum}
+	e := &Engine{prog: prog, plain: o.PlainMemory, digest: hex.EncodeToString(prog.sum[:]), sum: prog.sum}
 	if e.cache, err = openCache(o.CacheDir); err != nil {
 		return nil, err
 	}

@@ -15,11 +15,26 @@ const (
 // image is the memory of a template: what every instance starts from. It is
 // immutable once sealed.
 type image struct {
-	bytes []byte // whole pages; the memory beyond it is zero
-	size  uint64 // of the linear memory, in bytes, a multiple of wasmPage
-	hot   []span // page ranges that nearly every cell writes
-	cold  []span // the rest, up to size
-	back  any    // what the platform needs: on Linux a *memfd
+	pages [][]byte // by page number; nil is a page of zeros
+	used  int      // pages up to the last that is not zero
+	size  uint64   // of the linear memory, in bytes, a multiple of wasmPage
+	hot   []span   // page ranges that nearly every cell writes
+	cold  []span   // the rest, up to size
+	back  any      // what the platform needs: on Linux a *memfd
+}
+
+// newImage keeps the pages of mem that are not zero.
+func newImage(mem []byte) *image {
+	im := &image{pages: make([][]byte, len(mem)/pageSize), size: uint64(len(mem))}
+	for p := range im.pages {
+		page := mem[p*pageSize : (p+1)*pageSize]
+		if !isZero(page) {
+			im.pages[p] = append([]byte(nil), page...)
+			im.used = p + 1
+		}
+	}
+	im.setHot(nil)
+	return im
 }
 
 // span is a range of pages [from, to).
@@ -63,10 +78,10 @@ func (im *image) setHot(pages []int) {
 	}
 }
 
-// page gives page p of the image; pages beyond its bytes are zero.
+// page gives page p of the image.
 func (im *image) page(p int) []byte {
-	if at := p * pageSize; at < len(im.bytes) {
-		return im.bytes[at : at+pageSize]
+	if p < im.used && im.pages[p] != nil {
+		return im.pages[p]
 	}
 	return zeroPage[:]
 }
@@ -90,15 +105,6 @@ func allPages(size uint64) []int {
 		out[i] = i
 	}
 	return out
-}
-
-// trimZero cuts zero pages off the end.
-func trimZero(b []byte) []byte {
-	n := len(b)
-	for n >= pageSize && isZero(b[n-pageSize:n]) {
-		n -= pageSize
-	}
-	return b[:n]
 }
 
 func isZero(b []byte) bool {
@@ -125,7 +131,7 @@ type copyMemory struct {
 
 func newCopyMemory(im *image, max uint64) *copyMemory {
 	m := &copyMemory{im: im, buf: make([]byte, im.size, im.size+8*wasmPage), max: max}
-	copy(m.buf, im.bytes)
+	m.fill()
 	return m
 }
 
@@ -149,8 +155,14 @@ func (m *copyMemory) Reallocate(size uint64) []byte {
 func (m *copyMemory) Free() { m.buf = nil }
 
 func (m *copyMemory) reset() {
-	n := copy(m.buf, m.im.bytes)
-	clear(m.buf[n:])
+	clear(m.buf)
+	m.fill()
+}
+
+func (m *copyMemory) fill() {
+	for p, page := range m.im.pages[:m.im.used] {
+		copy(m.buf[p*pageSize:], page)
+	}
 }
 
 func (m *copyMemory) dirty(size uint64) []int { return m.im.differing(m.buf, allPages(size)) }

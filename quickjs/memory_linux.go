@@ -24,7 +24,7 @@ func sealImage(im *image) {
 	if err != nil {
 		return
 	}
-	if err := writeSparse(fd, im.bytes); err != nil {
+	if err := writeSparse(fd, im); err != nil {
 		unix.Close(fd)
 		return
 	}
@@ -37,16 +37,15 @@ func sealImage(im *image) {
 }
 
 // writeSparse writes the pages that are not zero; the rest are holes.
-func writeSparse(fd int, b []byte) error {
-	if err := unix.Ftruncate(fd, int64(len(b))); err != nil {
+func writeSparse(fd int, im *image) error {
+	if err := unix.Ftruncate(fd, int64(im.used)*pageSize); err != nil {
 		return err
 	}
-	for at := 0; at < len(b); at += pageSize {
-		page := b[at : at+pageSize]
-		if isZero(page) {
+	for p, page := range im.pages[:im.used] {
+		if page == nil {
 			continue
 		}
-		if n, err := unix.Pwrite(fd, page, int64(at)); err != nil || n != pageSize {
+		if n, err := unix.Pwrite(fd, page, int64(p)*pageSize); err != nil || n != pageSize {
 			return fmt.Errorf("writing the template image: %d bytes: %w", n, err)
 		}
 	}
@@ -60,11 +59,12 @@ func closeImage(im *image) {
 	}
 }
 
-// newMemory maps an instance's memory. The address space for max bytes is
+// newMemory maps an instance's memory. An image without any contents, from which
+// templates are built, needs no file. The address space for max bytes is
 // reserved once, so that memory never moves when it grows.
 func newMemory(im *image, max uint64, plain bool) (linear, error) {
 	back, ok := im.back.(*memfd)
-	if plain || !ok {
+	if plain || !ok && im.used > 0 {
 		return newCopyMemory(im, max), nil
 	}
 	buf, err := unix.Mmap(-1, 0, int(max), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
@@ -75,7 +75,7 @@ func newMemory(im *image, max uint64, plain bool) (linear, error) {
 	// write; where the kernel has none, the advice fails and nothing is lost.
 	_ = unix.Madvise(buf, unix.MADV_NOHUGEPAGE)
 	m := &cowMemory{im: im, buf: buf}
-	if n := len(im.bytes); n > 0 {
+	if n := im.used * pageSize; n > 0 {
 		at := unsafe.Pointer(unsafe.SliceData(buf))
 		if _, err := unix.MmapPtr(back.fd, 0, at, uintptr(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
 			m.Free()

@@ -1,7 +1,10 @@
 package quickjs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"path/filepath"
 
 	"github.com/cloister-wasm/cloister/quickjs/wasmbin"
 )
@@ -34,9 +37,45 @@ var setupExports = []string{
 // program is the rewritten engine: what is compiled, and what the module's data
 // segments hold, which the host lays out by itself.
 type program struct {
-	wasm  []byte
-	data  []wasmbin.DataSegment
-	stats wasmbin.MeterStats
+	wasm []byte
+	sum  [32]byte // SHA-256 of wasm
+	data []wasmbin.DataSegment
+}
+
+// rewrittenSHA256 is the digest of the rewritten engine. Rewriting is
+// deterministic: a test fails when a change of the rewriting is not noted here.
+const rewrittenSHA256 = "aa1193fb9e6187c74341080fe44c3cc41e6deaac1f35788222b4496e42c9b71f"
+
+// rewriteCached takes the rewritten engine from the cache folder, where its
+// digest vouches for it, or rewrites it and puts it there.
+func rewriteCached(wasm []byte, cacheDir string) (*program, error) {
+	dir, err := cachePath(cacheDir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "engine-"+rewrittenSHA256[:16]+".wasm")
+	if dir != "" {
+		if b, err := readBounded(path); err == nil {
+			if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) == rewrittenSHA256 {
+				m, err := wasmbin.Decode(wasm)
+				if err != nil {
+					return nil, err
+				}
+				data, err := m.DataSegments()
+				return &program{wasm: b, sum: sum, data: data}, err
+			}
+		}
+	}
+	p, err := rewrite(wasm)
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" && hex.EncodeToString(p.sum[:]) == rewrittenSHA256 {
+		// The cache only saves time: where it cannot be written, the next start
+		// rewrites again.
+		_ = writeAtomic(path, p.wasm)
+	}
+	return p, nil
 }
 
 // rewrite makes the engine killable and cheap to start: loops are metered, data
@@ -74,10 +113,14 @@ func rewrite(wasm []byte) (*program, error) {
 	if err := m.KeepExports(keep...); err != nil {
 		return nil, err
 	}
+	if _, err := m.StubUnreachable(); err != nil {
+		return nil, err
+	}
 	if err := checkImports(m); err != nil {
 		return nil, err
 	}
-	return &program{wasm: m.Encode(), data: data, stats: stats}, nil
+	out := m.Encode()
+	return &program{wasm: out, sum: sha256.Sum256(out), data: data}, nil
 }
 
 // addOOMFlag sets a global whenever the engine reports that memory ran out:

@@ -25,6 +25,8 @@ const (
 	maxNativeStack = 512 << 10
 	// inputSize is the size of a buffer that each VM has for what the host puts in.
 	inputSize = 32 << 10
+	// initialPages is the engine's initial memory, in pages of 64 KiB.
+	initialPages = 18
 	// headroom is heap that a template owns and has not touched. A cell that
 	// needs no more never grows its memory, so its instance can be used again.
 	headroom = 4 << 20
@@ -123,9 +125,14 @@ func (e *Engine) NewTemplate(ctx context.Context, o *TemplateOptions) (*Template
 // to it.
 func (t *Template) Digest() string { return hex.EncodeToString(t.digest[:]) }
 
-// ImageBytes is the size of the template's memory image that is not zero at its
-// end, in bytes.
-func (t *Template) ImageBytes() int { return len(t.im.bytes) }
+// ImageBytes is the size of the template's memory that is not zero, in bytes.
+func (t *Template) ImageBytes() int {
+	n := 0
+	for _, page := range t.im.pages {
+		n += len(page)
+	}
+	return n
+}
 
 // Undefined is JavaScript's undefined.
 func (t *Template) Undefined() Value { return t.undefined }
@@ -134,8 +141,12 @@ func (t *Template) Undefined() Value { return t.undefined }
 func (t *Template) Entry(i int) Value { return t.entries[i] }
 
 func (t *Template) build(ctx context.Context) error {
-	t.im = &image{size: 18 * wasmPage}
-	vm, err := t.instantiate(ctx, newCopyMemory(t.im, t.maxMem+uint64(len(t.o.Setup))*64+headroom))
+	t.im = &image{size: initialPages * wasmPage}
+	lm, err := newMemory(t.im, t.maxMem+uint64(len(t.o.Setup))*64+headroom, t.e.plain)
+	if err != nil {
+		return err
+	}
+	vm, err := t.instantiate(ctx, lm)
 	if err != nil {
 		return err
 	}
@@ -147,9 +158,8 @@ func (t *Template) build(ctx context.Context) error {
 	}
 	mem := vm.mem()
 	t.maxMem += uint64(len(mem))
-	t.im = &image{bytes: trimZero(append([]byte(nil), mem...)), size: uint64(len(mem))}
+	t.im = newImage(mem)
 	t.stackTop = vm.stackPtr.Get()
-	t.im.setHot(nil)
 	return nil
 }
 

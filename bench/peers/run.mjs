@@ -108,8 +108,13 @@ function underPinnedNode() {
   process.exitCode = again.status ?? 1;
 }
 
-if (process.versions.node.split(".")[0] === NODE_MAJOR) {
-  await main();
-} else {
-  underPinnedNode();
+try {
+  if (process.versions.node.split(".")[0] === NODE_MAJOR) {
+    await main();
+  } else {
+    underPinnedNode();
+  }
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
 }

@@ -14,24 +14,30 @@ type Meter struct {
 	// interrupts of its own.
 	Module, Name string
 	// BulkShift sets the price of memory.copy and memory.fill: n bytes cost
-	// n>>BulkShift iterations.
+	// n>>BulkShift iterations. 1 to 31: without a shift, the longest lengths would
+	// be negative numbers and add to the counter.
 	BulkShift uint8
 }
 
 // MeterStats says what MeterLoops found and changed.
 type MeterStats struct {
-	Loops, Bulk         int    // loop headers and bulk memory instructions metered
+	Loops, Bulk         int    // loop headers, tail calls and bulk memory instructions metered
 	Checkpoint, Counter uint32 // indices of the function and the global added
 }
 
-// MeterLoops makes code interruptible: each loop header and each bulk memory
-// instruction counts down a word in linear memory, and calls the host when it
-// runs out. A loop that calls nothing would otherwise hold its thread until it
-// ends: neither Go's scheduler nor its garbage collector can stop native code.
+// MeterLoops makes code interruptible: each loop header, each tail call and each
+// bulk memory instruction counts down a global, and calls the host when it runs
+// out. A loop that calls nothing would otherwise hold its thread until it ends:
+// neither Go's scheduler nor its garbage collector can stop native code.
+//
+// Plain calls are not metered. The runtime bounds how deep they nest, not how
+// many they are: a function without a loop that calls itself twice takes time
+// exponential in that depth. After an error the module is half edited and must
+// be discarded.
 func (m *Module) MeterLoops(mt Meter) (MeterStats, error) {
 	var st MeterStats
-	if mt.Quantum <= 0 || mt.BulkShift > 31 {
-		return st, fmt.Errorf("%w: quantum must be positive and bulk shift at most 31", ErrEdit)
+	if mt.Quantum <= 0 || mt.BulkShift < 1 || mt.BulkShift > 31 {
+		return st, fmt.Errorf("%w: quantum must be positive and bulk shift 1 to 31", ErrEdit)
 	}
 	hook, ok := m.ImportedFunc(mt.Module, mt.Name)
 	if !ok {
@@ -145,6 +151,9 @@ func findEdits(r *reader, st *MeterStats) []edit {
 		case in.code == opLoop:
 			st.Loops++
 			edits = append(edits, edit{at: in.end})
+		case in.code == opReturnCall || in.code == opReturnCallIndirect: // loops without a header
+			st.Loops++
+			edits = append(edits, edit{at: in.start})
 		case in.code == opPrefixMisc && (in.misc == miscMemoryCopy || in.misc == miscMemoryFill):
 			st.Bulk++
 			edits = append(edits, edit{at: in.start, bulk: true})

@@ -213,7 +213,7 @@ func (m *Module) decodeImports(r *reader) {
 
 func (m *Module) decodeGlobals(r *reader) {
 	for n := r.count(3); n > 0 && r.err == nil; n-- {
-		g := Global{Type: r.byte(), Mutable: r.byte() == 1}
+		g := Global{Type: r.valType(), Mutable: r.byte() == 1}
 		for { // constant expression, 3.3.10
 			op := r.instr()
 			if r.err != nil || op.code == opEnd {

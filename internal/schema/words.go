@@ -1,0 +1,224 @@
+package schema
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// quoteName quotes a name or a string of the data: bounded, one line, no control characters.
+func quoteName(s string) string {
+	return strconv.Quote(clip(s, maxNameText))
+}
+
+// typeOf names the JSON type of a value in the words of JSON Schema.
+func typeOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	case json.Number:
+		return "number"
+	default:
+		if isNumber(v) {
+			return "number"
+		}
+		return "something that is not JSON"
+	}
+}
+
+// literal shows a scalar as JSON, bounded; containers only by their kind.
+func literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return quoteName(v)
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	default:
+		if s, ok := numberText(v); ok {
+			return clip(s, maxNameText)
+		}
+		return "?"
+	}
+}
+
+// literals lists values for a reader: `"a", "b" or 3`, bounded.
+func literals(vs []any) string {
+	texts := make([]string, 0, min(len(vs), maxListedNames))
+	for _, v := range vs[:min(len(vs), maxListedNames)] {
+		texts = append(texts, literal(v))
+	}
+	if more := len(vs) - len(texts); more > 0 {
+		return strings.Join(texts, ", ") + " or " + strconv.Itoa(more) + " more"
+	}
+	return orList(texts)
+}
+
+// names lists names for a reader: `"a", "b" and 3 more`, bounded.
+func names(ns []string) string {
+	texts := make([]string, 0, min(len(ns), maxListedNames))
+	for _, n := range ns[:min(len(ns), maxListedNames)] {
+		texts = append(texts, quoteName(n))
+	}
+	s := strings.Join(texts, ", ")
+	if more := len(ns) - len(texts); more > 0 {
+		s += " and " + strconv.Itoa(more) + " more"
+	}
+	return s
+}
+
+func orList(texts []string) string {
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return texts[0]
+	default:
+		last := len(texts) - 1
+		return strings.Join(texts[:last], ", ") + " or " + texts[last]
+	}
+}
+
+// plural gives "1 item" or "3 items".
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// pointer appends one token to a JSON pointer. Names that no one would choose are cut, so that paths stay bounded.
+func pointer(path, token string) string {
+	token = clip(token, maxPathText)
+	if strings.ContainsAny(token, "~/") {
+		token = strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+	}
+	return path + "/" + token
+}
+
+// Suggest returns the candidate that a writer of name most likely meant, or "" when none is near. Case, '_' and '-' do
+// not count as differences; up to two typing errors do not matter in names of five letters or more, one in shorter.
+func Suggest(name string, candidates []string) string {
+	if len(name) > 4*maxNameText {
+		return ""
+	}
+	want, best, bestDist := fold(name), "", 3
+	allowed := 1
+	if len(name) >= 5 {
+		allowed = 2
+	}
+	for _, c := range candidates {
+		if len(c) > 4*maxNameText {
+			continue
+		}
+		got := fold(c)
+		if got == want {
+			return c
+		}
+		if abs(len(got)-len(want)) > allowed {
+			continue
+		}
+		if d := distance(want, got); d <= allowed && d < bestDist {
+			best, bestDist = c, d
+		}
+	}
+	return best
+}
+
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s))
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// distance is the edit distance with swaps of neighbours, over bytes.
+func distance(a, b string) int {
+	prev2 := make([]int, len(b)+1)
+	prev := make([]int, len(b)+1)
+	cur := make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "boolean"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case '{', '}':
+		return "object"
+	default:
+		return "array"
+	}
+}
+
+// goTypeName names what a Go type accepts, in JSON's words.
+func goTypeName(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch k := t.Kind(); {
+	case k == reflect.Bool:
+		return "boolean"
+	case k == reflect.String:
+		return "string"
+	case slices.Contains([]reflect.Kind{reflect.Float32, reflect.Float64}, k):
+		return "number"
+	case k >= reflect.Int && k <= reflect.Uintptr:
+		return "integer in range"
+	case k == reflect.Slice || k == reflect.Array:
+		return "array"
+	case k == reflect.Struct || k == reflect.Map:
+		return "object"
+	default:
+		return "another value"
+	}
+}
