@@ -158,13 +158,24 @@ func (c *cell) perform(oc *openCall) {
 	c.settle(settlement{request: oc.request, value: out, err: terr})
 }
 
+// either is a context that has ended when one of two has. It has no Done of its
+// own: guest code asks for Err at checkpoints, and goroutines select on both.
+type either struct {
+	context.Context
+	other context.Context
+}
+
+// Err implements context.Context.
+func (e either) Err() error {
+	if err := e.Context.Err(); err != nil {
+		return err
+	}
+	return e.other.Err()
+}
+
 // bind gives a context that ends with the caller's or with the cell, so that an
 // abort stops guest code as well.
-func (c *cell) bind(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	unhook := context.AfterFunc(c.ctx, cancel)
-	return ctx, func() { unhook(); cancel() }
-}
+func (c *cell) bind(ctx context.Context) context.Context { return either{ctx, c.ctx} }
 
 // drive runs the cell until it ends, yields, or the deadline passes with calls
 // open. It gives the result for Exec or Wait.

@@ -123,8 +123,7 @@ func (r *Run) startCell(ctx context.Context, callID, source, language string, de
 	}
 	c.g.vm = vm
 	vm.SetDeadline(deadline)
-	ctx, stop := c.bind(ctx)
-	defer stop()
+	ctx = c.bind(ctx)
 	if err := c.g.start(ctx, code); err != nil {
 		var syn *syntaxError
 		if errors.As(err, &syn) && !vm.OutOfMemory() && !vm.ModuleDenied() {

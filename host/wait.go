@@ -252,8 +252,7 @@ func (c *cell) resume(ctx context.Context, deadline time.Time) *Result {
 			return c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
 		}
 	}
-	ctx, stop := c.bind(ctx)
-	defer stop()
+	ctx = c.bind(ctx)
 	if err := c.restore(ctx); err != nil {
 		return c.failed(ctx, err)
 	}

@@ -1,9 +1,9 @@
 package quickjs
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -106,19 +106,39 @@ func (m *cowMemory) Free() {
 	}
 }
 
-// reset copies the hot pages back and drops the private copies of the others.
+// maxRestored bounds the pages outside of the hot ones that reset copies back.
+// With more than that, dropping them costs less.
+const maxRestored = 256
+
+// reset copies back every page that was written, as far as the kernel tells
+// which; else it copies the hot pages and drops all others. To drop pages means
+// to interrupt every core that runs this process, so it is worth avoiding.
 func (m *cowMemory) reset() {
-	for _, s := range m.im.cold {
-		if err := unix.Madvise(m.buf[s.from*pageSize:s.to*pageSize], unix.MADV_DONTNEED); err != nil {
-			for p := s.from; p < s.to; p++ {
-				copy(m.buf[p*pageSize:(p+1)*pageSize], m.im.page(p))
+	spans, ok := m.written(m.im.size)
+	if !ok || pagesIn(spans)-pagesIn(m.im.hot) > maxRestored {
+		for _, s := range m.im.cold {
+			if err := unix.Madvise(m.buf[s.from*pageSize:s.to*pageSize], unix.MADV_DONTNEED); err != nil {
+				m.restore(s)
 			}
 		}
+		spans = m.im.hot
 	}
-	for _, s := range m.im.hot {
-		for p := s.from; p < s.to; p++ {
-			copy(m.buf[p*pageSize:(p+1)*pageSize], m.im.page(p))
-		}
+	for _, s := range spans {
+		m.restore(s)
+	}
+}
+
+func pagesIn(spans []span) int {
+	n := 0
+	for _, s := range spans {
+		n += s.to - s.from
+	}
+	return n
+}
+
+func (m *cowMemory) restore(s span) {
+	for p := s.from; p < s.to; p++ {
+		copy(m.buf[p*pageSize:(p+1)*pageSize], m.im.page(p))
 	}
 }
 
@@ -133,25 +153,63 @@ var pagemap = sync.OnceValue(func() *os.File {
 	return f
 })
 
-// dirty asks the kernel which pages are private to this mapping: a page that is
-// present or swapped and no file page (bit 61 of its entry) was written. See
-// Documentation/admin-guide/mm/pagemap.rst. Without it, all pages are compared.
-func (m *cowMemory) dirty(size uint64) []int {
-	n := int(size / pageSize)
+// The PAGEMAP_SCAN request, since Linux 6.7: Documentation/admin-guide/mm/pagemap.rst.
+type (
+	pmScanArg struct {
+		size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
+		inverted, mask, anyOf, returned                         uint64
+	}
+	pageRegion struct{ start, end, categories uint64 }
+)
+
+const (
+	pagemapScan   = 0xc0606610 // _IOWR('f', 16, struct pm_scan_arg)
+	pageIsFile    = 1 << 2
+	pageIsPresent = 1 << 3
+	pageIsSwapped = 1 << 4
+	pageIsZero    = 1 << 5
+)
+
+// written asks the kernel which pages below size are private to this mapping: a
+// page that is there and neither of the file nor the shared page of zeros has been
+// written. It says false where the kernel cannot tell.
+func (m *cowMemory) written(size uint64) ([]span, bool) {
 	f := pagemap()
 	if f == nil {
+		return nil, false
+	}
+	var regions [64]pageRegion
+	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))))
+	arg := pmScanArg{
+		start: start, end: start + size, vec: uint64(uintptr(unsafe.Pointer(&regions))), vecLen: uint64(len(regions)),
+		inverted: pageIsFile | pageIsZero, mask: pageIsFile | pageIsZero, anyOf: pageIsPresent | pageIsSwapped, returned: pageIsPresent,
+	}
+	arg.size = uint64(unsafe.Sizeof(arg))
+	var spans []span
+	for arg.start < start+size {
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(&arg)))
+		runtime.KeepAlive(&regions)
+		if errno != 0 || arg.walkEnd <= arg.start {
+			return nil, false
+		}
+		for _, r := range regions[:n] {
+			spans = append(spans, span{int((r.start - start) / pageSize), int((r.end - start) / pageSize)})
+		}
+		arg.start = arg.walkEnd
+	}
+	return spans, true
+}
+
+// dirty implements linear. Where the kernel cannot tell what was written, all
+// pages are compared.
+func (m *cowMemory) dirty(size uint64) []int {
+	spans, ok := m.written(size)
+	if !ok {
 		return m.im.differing(m.buf, allPages(size))
 	}
-	entries := make([]byte, n*8)
-	first := uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))) / pageSize
-	if got, err := f.ReadAt(entries, int64(first)*8); err != nil || got != len(entries) {
-		return m.im.differing(m.buf, allPages(size))
-	}
-	const present, swapped, file = 1 << 63, 1 << 62, 1 << 61
 	var out []int
-	for p := range n {
-		e := binary.LittleEndian.Uint64(entries[p*8:])
-		if e&(present|swapped) != 0 && e&file == 0 {
+	for _, s := range spans {
+		for p := s.from; p < s.to; p++ {
 			out = append(out, p)
 		}
 	}

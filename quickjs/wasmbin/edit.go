@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// StripData removes all data segments. It refuses a module whose code refers
-// to them (memory.init, data.drop): such a module needs its segments at run time.
+// StripData removes all data segments, and the start function, which would run
+// before the host has laid the data out. It refuses a module whose code refers to
+// segments (memory.init, data.drop): such a module needs them at run time.
 func (m *Module) StripData() error {
 	for i, body := range m.bodies {
 		r := &reader{b: body, base: m.bodyOff[i]}
@@ -148,12 +149,7 @@ func (m *Module) NextFunc() uint32 { return uint32(m.ImportedFuncs() + len(m.Fun
 // AddCounter appends a mutable i32 global with an initial value and gives its
 // index. Existing indices do not move.
 func (m *Module) AddCounter(init int32) (uint32, error) {
-	index := uint32(len(m.Globals))
-	for _, im := range m.Imports {
-		if im.Kind == KindGlobal {
-			index++
-		}
-	}
+	index := m.globals()
 	g := append(appendS32([]byte{valI32, 1, opI32Const}, init), opEnd)
 	m.Globals = append(m.Globals, Global{Type: valI32, Mutable: true})
 	for i, s := range m.sections {
@@ -176,10 +172,24 @@ func (m *Module) AddCounter(init int32) (uint32, error) {
 	return index, nil
 }
 
+// globals counts the globals, imported and defined.
+func (m *Module) globals() uint32 {
+	n := uint32(len(m.Globals))
+	for _, im := range m.Imports {
+		if im.Kind == KindGlobal {
+			n++
+		}
+	}
+	return n
+}
+
 // AddGlobalExport exports a global under a new name.
 func (m *Module) AddGlobalExport(name string, index uint32) error {
 	if slices.ContainsFunc(m.Exports, func(e Export) bool { return e.Name == name }) {
 		return fmt.Errorf("%w: export %q exists", ErrEdit, name)
+	}
+	if index >= m.globals() {
+		return fmt.Errorf("%w: global %d does not exist", ErrEdit, index)
 	}
 	m.Exports = append(m.Exports, Export{Name: name, Kind: KindGlobal, Index: index})
 	m.exportsDirty = true

@@ -23,6 +23,9 @@ func (m *Module) Encode() []byte {
 		}
 		out = appendSection(out, s.id, raw)
 	}
+	if m.exportsDirty && !wroteExports {
+		out = appendSection(out, secExport, m.encodeExports())
+	}
 	return out
 }
 
