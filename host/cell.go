@@ -34,8 +34,10 @@ type cell struct {
 	telemetry Telemetry
 	failures  []guestabi.Thrown // delivered to the guest, to recognise them when they come back
 	batch     []quickjs.Settlement
-	calls     int   // numbers the calls of this cell
-	yields    []int // requests of yield_control, settled by the next wait
+	calls     int       // numbers the calls of this cell
+	single    *openCall // a call that the driver is to run itself
+	started   bool      // the first turn was made
+	yields    []int     // requests of yield_control, settled by the next wait
 
 	mu       sync.Mutex
 	state    guestabi.State
@@ -44,8 +46,11 @@ type cell struct {
 	queue    []*openCall
 	inFlight int
 	settled  []settlement
+	inline   *openCall     // the call that the driver is inside of
 	signal   chan struct{} // capacity 1: something settled, or the cell was aborted
 	expires  time.Time
+
+	attention chan struct{} // capacity 1: a call began or ended to wait for approval
 }
 
 // openCall is a tool call that has not been delivered to the guest.
@@ -72,7 +77,7 @@ func (r *Run) newCell(parentID, source string, tmpl *templateRef) (*cell, error)
 	}
 	c := &cell{
 		h: r.h, run: r, id: id, parentID: parentID, tmpl: tmpl, source: source, state: guestabi.StateRunning, driving: true,
-		open: map[int]*openCall{}, signal: make(chan struct{}, 1),
+		open: map[int]*openCall{}, signal: make(chan struct{}, 1), attention: make(chan struct{}, 1),
 	}
 	c.ctx, c.cancel = context.WithCancel(r.ctx)
 	r.mu.Lock()
@@ -115,16 +120,26 @@ func (c *cell) wake() {
 	}
 }
 
-// begin opens a call: it starts at once, or waits for a free slot.
+// begin opens a call. It starts with launch, or when a slot is free.
 func (c *cell) begin(oc *openCall) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.open[oc.request] = oc
-	if oc.client {
-		c.mu.Unlock()
-		return
+	if !oc.client {
+		c.queue = append(c.queue, oc)
 	}
-	c.queue = append(c.queue, oc)
+}
+
+// launch starts the calls that slots are free for, each in a goroutine of its
+// own. A call that is the only open one is left for the driver, which runs it in
+// its own goroutine: to wake another costs more than most calls.
+func (c *cell) launch() {
+	c.mu.Lock()
 	next := c.nextLocked()
+	if len(next) == 1 && len(c.open) == 1 {
+		c.single = next[0]
+		next = nil
+	}
 	c.mu.Unlock()
 	for _, oc := range next {
 		go c.perform(oc)
@@ -145,17 +160,52 @@ func (c *cell) nextLocked() []*openCall {
 
 // perform runs a call through the dispatcher.
 func (c *cell) perform(oc *openCall) {
-	var waiting func(bool)
-	if c.h.o.Approve != nil {
-		waiting = func(on bool) {
-			c.mu.Lock()
-			oc.approval = on
-			c.mu.Unlock()
-			c.wake()
+	out, terr := c.run.dispatch(c.ctx, oc.tc, c.approvalWatch(oc))
+	c.settle(settlement{request: oc.request, value: out, err: terr})
+}
+
+// approvalWatch gives the function that is told when a call waits for approval.
+func (c *cell) approvalWatch(oc *openCall) func(bool) {
+	if c.h.o.Approve == nil {
+		return nil
+	}
+	return func(on bool) {
+		c.mu.Lock()
+		oc.approval = on
+		c.mu.Unlock()
+		c.wake()
+		select {
+		case c.attention <- struct{}{}:
+		default:
 		}
 	}
-	out, terr := c.run.dispatch(c.ctx, oc.tc, waiting)
+}
+
+// performInline runs the single call in the driver's goroutine. It says false if
+// the guest was taken over meanwhile: the caller must not touch it any more.
+func (c *cell) performInline(oc *openCall) bool {
+	c.mu.Lock()
+	c.inline = oc
+	c.mu.Unlock()
+	out, terr := c.run.dispatch(c.ctx, oc.tc, c.approvalWatch(oc))
+	c.mu.Lock()
+	mine := c.inline == oc
+	if mine {
+		c.inline = nil
+	}
+	c.mu.Unlock()
 	c.settle(settlement{request: oc.request, value: out, err: terr})
+	return mine
+}
+
+// takeOver takes the guest from a driver that is inside a tool call. It says
+// false if the driver is not: then it is about to end by itself.
+func (c *cell) takeOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken := c.inline != nil
+	c.inline = nil
+	return taken
 }
 
 // either is a context that has ended when one of two has. It has no Done of its
@@ -179,11 +229,53 @@ func (c *cell) bind(ctx context.Context) context.Context { return either{ctx, c.
 
 // drive runs the cell until it ends, yields, or the deadline passes with calls
 // open. It gives the result for Exec or Wait.
+//
+// The caller's goroutine drives until the program waits for a single call. Then
+// another goroutine goes on, which runs such calls itself, and this one keeps
+// watch: when it is time to return although a tool has not, it takes the guest
+// back and leaves the tool where it is.
 func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
 	c.g.vm.SetDeadline(deadline)
+	if res := c.loop(ctx, deadline, false); res != nil {
+		return res
+	}
+	done := make(chan *Result, 1)
+	go func() { done <- c.loop(ctx, deadline, true) }()
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
+	select {
+	case res := <-done:
+		return res
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-c.ctx.Done():
+	case <-c.attention:
+	}
+	if c.takeOver() {
+		if res := c.loop(ctx, deadline, false); res != nil {
+			return res
+		}
+		// The approval was given at once and another single call is due.
+		return c.drive(ctx, deadline)
+	}
+	return <-done
+}
+
+// loop makes turns. It gives nil when a single call is due and inline is false, or
+// when the guest was taken over.
+func (c *cell) loop(ctx context.Context, deadline time.Time, inline bool) *Result {
 	for {
+		if oc := c.single; oc != nil {
+			if !inline {
+				return nil
+			}
+			c.single = nil
+			if !c.performInline(oc) {
+				return nil
+			}
+		} else if more, res := c.next(ctx, deadline); !more {
+			return res
+		}
 		state, err := c.turn(ctx)
 		if err != nil {
 			return c.failed(ctx, err)
@@ -192,15 +284,12 @@ func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
 			return c.failed(ctx, c.rejected(ctx))
 		}
 		c.mainDone = state == quickjs.Fulfilled
-		if more, res := c.next(ctx, timer.C); !more {
-			return res
-		}
 	}
 }
 
-// next decides what follows a turn: true for another one, which delivers what has
-// settled, or false and the result.
-func (c *cell) next(ctx context.Context, deadline <-chan time.Time) (bool, *Result) {
+// next decides what comes before a turn: true to make one, which delivers what
+// has settled, or false and the result.
+func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 	for {
 		c.mu.Lock()
 		settled, open, clients, approval := len(c.settled), len(c.open), 0, false
@@ -212,6 +301,9 @@ func (c *cell) next(ctx context.Context, deadline <-chan time.Time) (bool, *Resu
 		}
 		c.mu.Unlock()
 		switch {
+		case !c.started:
+			c.started = true
+			return true, nil
 		case settled > 0:
 			return true, nil
 		case c.mainDone && open == 0:
@@ -225,15 +317,25 @@ func (c *cell) next(ctx context.Context, deadline <-chan time.Time) (bool, *Resu
 		case clients == open && c.run.o.OnClientCall == nil:
 			return false, c.suspend(ctx, guestabi.WaitPendingTools)
 		}
-		select {
-		case <-c.signal:
-		case <-deadline:
-			return false, c.suspend(ctx, guestabi.WaitPendingTools)
-		case <-ctx.Done():
-			return false, c.failed(ctx, fail(guestabi.ReasonAborted, "the call was cancelled"))
-		case <-c.ctx.Done():
-			return false, c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
+		if res := c.await(ctx, deadline); res != nil {
+			return false, res
 		}
+	}
+}
+
+// await blocks until something settles. It gives a result if that is not to be.
+func (c *cell) await(ctx context.Context, deadline time.Time) *Result {
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-c.signal:
+		return nil
+	case <-timer.C:
+		return c.suspend(ctx, guestabi.WaitPendingTools)
+	case <-ctx.Done():
+		return c.failed(ctx, fail(guestabi.ReasonAborted, "the call was cancelled"))
+	case <-c.ctx.Done():
+		return c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
 	}
 }
 

@@ -76,7 +76,7 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 
 func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
 	name := t.Name
-	ref := &toolRef{approval: Approval(t.Approval), timeout: time.Duration(t.TimeoutMs) * time.Millisecond}
+	ref := &toolRef{approval: Approval(t.Approval), timeout: p.Timeout(name)}
 	ref.invoke = func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
 		return r.callPlugin(ctx, p, name, input)
 	}

@@ -134,7 +134,7 @@ func (r *Run) callPlugin(ctx context.Context, p *plugins.Plugin, tool string, in
 		return nil, err
 	}
 	out, err := in.Call(ctx, tool, input)
-	if err != nil && !in.Usable() {
+	if err != nil && in.Finished() {
 		r.mu.Lock()
 		if r.instances[p.ID()] == in {
 			delete(r.instances, p.ID())

@@ -28,7 +28,11 @@ func (c *cell) turn(ctx context.Context) (quickjs.State, error) {
 	if err != nil {
 		return state, err
 	}
-	return state, c.receive(outbox)
+	if err := c.receive(outbox); err != nil {
+		return 0, err
+	}
+	c.launch()
+	return state, nil
 }
 
 // receive acts on each message of the outbox. The outbox is what the guest says:
