@@ -37,6 +37,7 @@ type cell struct {
 	calls     int       // numbers the calls of this cell
 	single    *openCall // a call that the driver is to run itself
 	started   bool      // the first turn was made
+	saved     [32]byte  // SHA-256 of the snapshot in the store
 	yields    []int     // requests of yield_control, settled by the next wait
 
 	mu       sync.Mutex
@@ -58,7 +59,7 @@ type openCall struct {
 	request  int
 	tc       *ToolCall
 	client   bool
-	approval bool
+	approval time.Time // since when it waits for approval; zero if it does not
 	done     bool
 	since    time.Time
 }
@@ -158,10 +159,13 @@ func (c *cell) nextLocked() []*openCall {
 	return next
 }
 
-// perform runs a call through the dispatcher.
+// perform runs a call through the dispatcher and settles it, also if the tool ends
+// the goroutine.
 func (c *cell) perform(oc *openCall) {
+	s := settlement{request: oc.request, err: &ToolError{Name: "Error", Message: "the tool " + oc.tc.Tool + " failed inside", Code: "tool_failed"}}
+	defer func() { c.settle(s) }()
 	out, terr := c.run.dispatch(c.ctx, oc.tc, c.approvalWatch(oc))
-	c.settle(settlement{request: oc.request, value: out, err: terr})
+	s.value, s.err = out, terr
 }
 
 // approvalWatch gives the function that is told when a call waits for approval.
@@ -171,7 +175,10 @@ func (c *cell) approvalWatch(oc *openCall) func(bool) {
 	}
 	return func(on bool) {
 		c.mu.Lock()
-		oc.approval = on
+		oc.approval = time.Time{}
+		if on {
+			oc.approval = time.Now()
+		}
 		c.mu.Unlock()
 		c.wake()
 		select {
@@ -183,19 +190,19 @@ func (c *cell) approvalWatch(oc *openCall) func(bool) {
 
 // performInline runs the single call in the driver's goroutine. It says false if
 // the guest was taken over meanwhile: the caller must not touch it any more.
-func (c *cell) performInline(oc *openCall) bool {
+func (c *cell) performInline(oc *openCall) (mine bool) {
 	c.mu.Lock()
 	c.inline = oc
 	c.mu.Unlock()
-	out, terr := c.run.dispatch(c.ctx, oc.tc, c.approvalWatch(oc))
-	c.mu.Lock()
-	mine := c.inline == oc
-	if mine {
-		c.inline = nil
-	}
-	c.mu.Unlock()
-	c.settle(settlement{request: oc.request, value: out, err: terr})
-	return mine
+	defer func() {
+		c.mu.Lock()
+		if mine = c.inline == oc; mine {
+			c.inline = nil
+		}
+		c.mu.Unlock()
+	}()
+	c.perform(oc)
+	return true
 }
 
 // takeOver takes the guest from a driver that is inside a tool call. It says
@@ -240,25 +247,50 @@ func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
 		return res
 	}
 	done := make(chan *Result, 1)
-	go func() { done <- c.loop(ctx, deadline, true) }()
+	go c.detached(ctx, deadline, done)
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
-	select {
-	case res := <-done:
-		return res
-	case <-timer.C:
-	case <-ctx.Done():
-	case <-c.ctx.Done():
-	case <-c.attention:
-	}
-	if c.takeOver() {
-		if res := c.loop(ctx, deadline, false); res != nil {
+	var grace <-chan time.Time
+	for {
+		select {
+		case res := <-done:
+			if res == nil { // a tool ended its goroutine
+				return c.drive(ctx, deadline)
+			}
+			return res
+		case <-c.attention:
+			grace = time.After(approvalGrace)
+			continue
+		case <-grace:
+			if grace = nil; !c.approvalOpen() {
+				continue
+			}
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-c.ctx.Done():
+		}
+		if c.takeOver() {
+			return c.drive(ctx, deadline)
+		}
+		if res := <-done; res != nil {
 			return res
 		}
-		// The approval was given at once and another single call is due.
 		return c.drive(ctx, deadline)
 	}
-	return <-done
+}
+
+func (c *cell) approvalOpen() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inline != nil && !c.inline.approval.IsZero()
+}
+
+// detached drives in a goroutine of its own. It gives nil if the guest was taken
+// over, or if a tool ended the goroutine, as runtime.Goexit does.
+func (c *cell) detached(ctx context.Context, deadline time.Time, done chan<- *Result) {
+	var res *Result
+	defer func() { done <- res }()
+	res = c.loop(ctx, deadline, true)
 }
 
 // loop makes turns. It gives nil when a single call is due and inline is false, or
@@ -292,14 +324,21 @@ func (c *cell) loop(ctx context.Context, deadline time.Time, inline bool) *Resul
 func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 	for {
 		c.mu.Lock()
-		settled, open, clients, approval := len(c.settled), len(c.open), 0, false
+		settled, open, clients := len(c.settled), len(c.open), 0
+		var approval time.Time
 		for _, oc := range c.open {
 			if oc.client && !oc.done {
 				clients++
 			}
-			approval = approval || oc.approval
+			if !oc.approval.IsZero() && (approval.IsZero() || oc.approval.Before(approval)) {
+				approval = oc.approval
+			}
 		}
 		c.mu.Unlock()
+		until := deadline
+		if !approval.IsZero() {
+			until = earlier(deadline, approval.Add(approvalGrace))
+		}
 		switch {
 		case !c.started:
 			c.started = true
@@ -312,25 +351,40 @@ func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 			return false, c.suspend(ctx, guestabi.WaitYield)
 		case open == 0:
 			return false, c.failed(ctx, fail(guestabi.ReasonGuestError, "the program waits for a promise that nothing will settle: no tool call is open"))
-		case approval:
+		case !approval.IsZero() && !time.Now().Before(until):
 			return false, c.suspend(ctx, guestabi.WaitApproval)
 		case clients == open && c.run.o.OnClientCall == nil:
 			return false, c.suspend(ctx, guestabi.WaitPendingTools)
 		}
-		if res := c.await(ctx, deadline); res != nil {
+		if res := c.await(ctx, until, deadline); res != nil {
 			return false, res
 		}
 	}
 }
 
-// await blocks until something settles. It gives a result if that is not to be.
-func (c *cell) await(ctx context.Context, deadline time.Time) *Result {
-	timer := time.NewTimer(time.Until(deadline))
+// approvalGrace is how long an approval may take before it suspends the run. One
+// that a program decides is answered within the same exec or wait.
+const approvalGrace = 50 * time.Millisecond
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// await blocks until something settles, or until a time at which the state is to
+// be looked at again. It gives a result if the deadline or an end comes first.
+func (c *cell) await(ctx context.Context, until, deadline time.Time) *Result {
+	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
 	case <-c.signal:
 		return nil
 	case <-timer.C:
+		if until.Before(deadline) {
+			return nil
+		}
 		return c.suspend(ctx, guestabi.WaitPendingTools)
 	case <-ctx.Done():
 		return c.failed(ctx, fail(guestabi.ReasonAborted, "the call was cancelled"))

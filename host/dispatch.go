@@ -1,10 +1,12 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -47,7 +49,7 @@ func (r *Run) callTool(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref 
 			return nil, refusal("refused by a hook: "+err.Error(), "call_refused")
 		}
 	}
-	if err := checkJSON(ref.params, tc.Input, "input of "+e.ID); err != nil {
+	if err := checkInput(ref, e, tc.Input); err != nil {
 		return nil, err
 	}
 	if err := r.approve(ctx, tc, ref, waiting); err != nil {
@@ -86,6 +88,17 @@ func (r *Run) invoke(ctx context.Context, e *catalog.Entry, ref *toolRef, input 
 		return nil, &ToolError{Message: "client tools are executed by the caller of exec", Code: "client_tool"}
 	}
 	return ref.invoke(ctx, r, input)
+}
+
+// checkInput checks a call's input: an object, also where there is no schema.
+func checkInput(ref *toolRef, e *catalog.Entry, input json.RawMessage) error {
+	if err := checkJSON(ref.params, input, "input of "+e.ID); err != nil {
+		return err
+	}
+	if ref.params == nil && !bytes.HasPrefix(bytes.TrimLeft(input, " \t\r\n"), []byte("{")) {
+		return &ToolError{Name: "TypeError", Message: "input of " + e.ID + ": expected an object", Code: "invalid_input"}
+	}
+	return nil
 }
 
 // checkJSON checks that text is strict JSON and fits the schema. What is not
@@ -198,20 +211,32 @@ func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *Tool
 	return te
 }
 
-// hidePaths replaces what looks like an absolute path.
+// pathRun finds the words in which a path may stand: what lies between blanks,
+// quotes, brackets and the like, with a slash or a backslash in it.
+var pathRun = regexp.MustCompile("[^\\s\"'`“”<>|(){}\\[\\],;=]*[/\\\\][^\\s\"'`“”<>|(){}\\[\\],;=]*")
+
+// word matches what stands between white space, quotes and brackets.
+var word = regexp.MustCompile("[^\\s\"'`“”‘’<>\\[\\](){},;|]+")
+
+// rooted matches a separator at the start of a word, or where a path may begin
+// inside of one.
+var rooted = regexp.MustCompile(`(^|[=:@~.])[\\/]`)
+
+// hidePaths replaces what looks like a path of the host's file system: words with
+// two separators, or with one where a path begins. Addresses of the web stay.
 func hidePaths(s string) string {
-	fields := strings.Split(s, " ")
-	for i, f := range fields {
-		t := strings.TrimLeft(f, `"'(`)
-		if strings.HasPrefix(t, "/") && len(t) > 1 || len(t) > 2 && t[1] == ':' && t[2] == '\\' {
-			tail := ""
-			if j := strings.IndexAny(t, `:"',)`); j > 2 {
-				tail = t[j:]
-			}
-			fields[i] = f[:len(f)-len(t)] + "(path)" + tail
+	return word.ReplaceAllStringFunc(s, func(w string) string {
+		if strings.HasPrefix(w, "https://") || strings.HasPrefix(w, "http://") {
+			return w
 		}
-	}
-	return strings.Join(fields, " ")
+		if len(w) < 2 || strings.Count(w, "/")+strings.Count(w, `\`) < 2 && !rooted.MatchString(w) {
+			return w
+		}
+		if strings.HasSuffix(w, ":") {
+			return "(path):"
+		}
+		return "(path)"
+	})
 }
 
 // clip cuts text to n bytes at a character boundary.

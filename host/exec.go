@@ -27,9 +27,10 @@ func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 	closed := r.closed
 	r.execs++
 	r.mu.Unlock()
-	if closed {
+	if closed || !r.h.enter() {
 		return r.failure(fail(guestabi.ReasonAborted, "the run has ended")), nil
 	}
+	defer r.h.active.Done()
 	if in.CallID == "" {
 		id, err := r.h.newID("exec_")
 		if err != nil {

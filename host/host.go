@@ -65,6 +65,7 @@ type Host struct {
 	runs      map[*Run]struct{}
 	suspended map[string]*cell
 	sweeper   *time.Timer
+	active    sync.WaitGroup // execs and waits in flight; grows under mu, while not closed
 }
 
 // maxSchemas bounds the compiled schemas that a Host keeps.
@@ -150,7 +151,19 @@ func (h *Host) newID(prefix string) (string, error) {
 	return prefix + hex.EncodeToString(b[:]), nil
 }
 
-// Close ends all runs, drops their snapshots and releases the engine.
+// enter counts an exec or wait in, unless the host is closed.
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.active.Add(1)
+	}
+	return !h.closed
+}
+
+// Close ends all runs, drops their snapshots, waits for the execs and waits in
+// flight, which end as aborted, and releases the engine. It must not be called
+// from a hook.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -169,6 +182,8 @@ func (h *Host) Close() error {
 	for _, r := range runs {
 		r.Close()
 	}
+	// The engine's code must not go away under a guest that still runs.
+	h.active.Wait()
 	h.templates.close()
 	var err error
 	if h.closeTransform != nil {

@@ -100,13 +100,17 @@ func (h *Host) clientTool(t ClientTool) (catalog.Entry, error) {
 	return e, h.compile(&e, ref)
 }
 
+// anyObject is the input schema of a tool that declares none.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
 // compile compiles a tool's schemas.
 func (h *Host) compile(e *catalog.Entry, ref *toolRef) error {
+	if e.Parameters == nil {
+		e.Parameters = anyObject
+	}
 	var err error
-	if e.Parameters != nil {
-		if ref.params, err = h.schemas.Compile(e.Parameters); err != nil {
-			return fmt.Errorf("%w: %s:%s: parameters: %w", ErrTool, e.Owner, e.Name, err)
-		}
+	if ref.params, err = h.schemas.Compile(e.Parameters); err != nil {
+		return fmt.Errorf("%w: %s:%s: parameters: %w", ErrTool, e.Owner, e.Name, err)
 	}
 	if e.Returns != nil {
 		if ref.returns, err = h.schemas.Compile(e.Returns); err != nil {

@@ -26,6 +26,7 @@ type Run struct {
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
+	unhook    func() bool // from the end of the caller's context
 	closed    bool
 	cells     map[string]*cell
 	instances map[string]*plugins.Instance
@@ -91,7 +92,9 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (*Run, error) {
 		return nil, ErrClosed
 	}
 	h.runs[r] = struct{}{}
-	context.AfterFunc(ctx, r.Close)
+	r.mu.Lock()
+	r.unhook = context.AfterFunc(ctx, r.Close)
+	r.mu.Unlock()
 	return r, nil
 }
 
@@ -107,6 +110,7 @@ func (r *Run) Close() {
 		return
 	}
 	r.closed = true
+	r.unhook() // a context that lives on must not keep the run
 	cells := make([]*cell, 0, len(r.cells))
 	for _, c := range r.cells {
 		cells = append(cells, c)
@@ -205,8 +209,20 @@ func (r *Run) Describe(id string) (*CatalogEntry, error) {
 }
 
 // Call runs a tool directly, through the same dispatcher as nested calls. It is
-// for surfaces without code mode.
+// for surfaces without code mode. It ends with the run, and gives ErrClosed after.
 func (r *Run) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, error) {
+	if r.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	r.mu.Lock()
+	closed := r.closed
+	r.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
 	callID, err := r.h.newID("call_")
 	if err != nil {
 		return nil, err

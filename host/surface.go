@@ -85,15 +85,13 @@ func (r *Run) EnforceSurface(payload []byte) error {
 	if !ok {
 		return fmt.Errorf("%w: the payload is no object", ErrSurface)
 	}
-	if res, ok := obj["result"].(map[string]any); ok && obj["tools"] == nil {
+	if res, ok := obj["result"].(map[string]any); ok && onlyKeys(obj, "jsonrpc", "id", "result") == "" {
 		obj = res // a JSON-RPC response to tools/list
 	}
-	for _, legacy := range []string{"functions", "mcp_servers"} {
-		if obj[legacy] != nil {
-			return fmt.Errorf("%w: the payload has %q", ErrSurface, legacy)
-		}
+	if err := noOtherTools(obj); err != nil {
+		return err
 	}
-	names, err := toolNames(obj["tools"])
+	names, err := toolNames(obj["tools"], true)
 	if err != nil {
 		return err
 	}
@@ -104,8 +102,46 @@ func (r *Run) EnforceSurface(payload []byte) error {
 	return nil
 }
 
-// toolNames lists the names in a provider's tools array.
-func toolNames(v any) ([]string, error) {
+// elsewhere lists members of a payload by which a model gets tools that its array
+// of tools does not show: OpenAI's functions and searching models, Anthropic's MCP
+// connector, OpenRouter's plugins, Gemini's cached contents, SDKs' extra bodies,
+// further pages of an MCP list.
+var elsewhere = []string{"functions", "mcp_servers", "mcpServers", "web_search_options", "plugins", "cachedContent", "cached_content", "extra_body", "nextCursor"}
+
+// noOtherTools refuses payloads that bring tools by another way than the array.
+func noOtherTools(obj map[string]any) error {
+	for _, key := range elsewhere {
+		if obj[key] != nil {
+			return fmt.Errorf("%w: the payload has %q", ErrSurface, key)
+		}
+	}
+	if _, stored := obj["prompt"].(map[string]any); stored { // OpenAI's stored prompts may hold tools
+		return fmt.Errorf("%w: the payload refers to a stored prompt", ErrSurface)
+	}
+	for key, v := range obj {
+		inner, ok := v.(map[string]any)
+		if !ok || key == "tool_choice" { // a choice among tools only narrows
+			continue
+		}
+		if firstOf(inner, "tools", "functions", "functionDeclarations", "function_declarations") != nil {
+			return fmt.Errorf("%w: the payload has tools inside %q", ErrSurface, clip(key, 100))
+		}
+	}
+	return nil
+}
+
+// toolMembers are the members of one tool in the known payloads. A tool with any
+// other is refused: it might be more than its name says.
+var toolMembers = []string{
+	"type", "name", "title", "description", "parameters", "parametersJsonSchema", "parameters_json_schema", "strict", "format", // OpenAI, Gemini
+	"response", "responseJsonSchema", "response_json_schema", "behavior", // Gemini
+	"input_schema", "cache_control", "input_examples", "defer_loading", "allowed_callers", "eager_input_streaming", // Anthropic
+	"inputSchema", "outputSchema", "annotations", "icons", "execution", "_meta", // MCP
+}
+
+// toolNames lists the names in a provider's tools array. Groups are Gemini's, and
+// do not hold groups.
+func toolNames(v any, groups bool) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, fmt.Errorf("%w: the payload has no array of tools", ErrSurface)
@@ -116,33 +152,48 @@ func toolNames(v any) ([]string, error) {
 		if !ok {
 			return nil, fmt.Errorf("%w: a tool is no object", ErrSurface)
 		}
-		if decls, ok := firstOf(obj, "functionDeclarations", "function_declarations").([]any); ok { // Gemini
-			if len(obj) != 1 {
-				return nil, fmt.Errorf("%w: a Gemini tool has more than function declarations", ErrSurface)
-			}
-			inner, err := toolNames(decls)
+		if decls := firstOf(obj, "functionDeclarations", "function_declarations"); decls != nil && groups && len(obj) == 1 { // Gemini
+			inner, err := toolNames(decls, false)
 			if err != nil {
 				return nil, err
 			}
 			names = append(names, inner...)
 			continue
 		}
-		if t, ok := obj["type"].(string); ok && t != "function" && t != "custom" {
-			return nil, fmt.Errorf("%w: the payload has a provider tool of type %q", ErrSurface, clip(t, 100))
-		}
-		if fn, ok := obj["function"].(map[string]any); ok { // OpenAI chat
-			if obj["name"] != nil {
-				return nil, fmt.Errorf("%w: a tool has two names", ErrSurface)
-			}
-			obj = fn
-		}
-		name, ok := obj["name"].(string)
-		if !ok {
-			return nil, fmt.Errorf("%w: a tool has no name", ErrSurface)
+		name, err := toolName(obj)
+		if err != nil {
+			return nil, err
 		}
 		names = append(names, name)
 	}
 	return names, nil
+}
+
+func toolName(obj map[string]any) (string, error) {
+	if t, has := obj["type"]; has && t != "function" && t != "custom" {
+		return "", fmt.Errorf("%w: the payload has a provider tool of type %s", ErrSurface, clip(fmt.Sprintf("%q", t), 100))
+	}
+	if fn, ok := firstOf(obj, "function", "custom").(map[string]any); ok && len(obj) == 2 && obj["type"] != nil { // OpenAI chat
+		obj = fn
+	}
+	if key := onlyKeys(obj, toolMembers...); key != "" {
+		return "", fmt.Errorf("%w: a tool has the unknown member %q", ErrSurface, clip(key, 100))
+	}
+	name, ok := obj["name"].(string)
+	if !ok {
+		return "", fmt.Errorf("%w: a tool has no name", ErrSurface)
+	}
+	return name, nil
+}
+
+// onlyKeys gives a member of obj that is not among keys, or "".
+func onlyKeys(obj map[string]any, keys ...string) string {
+	for k := range obj {
+		if !slices.Contains(keys, k) {
+			return k
+		}
+	}
+	return ""
 }
 
 func firstOf(obj map[string]any, keys ...string) any {

@@ -210,7 +210,7 @@ func (c *cell) requestClient(oc *openCall, e *catalog.Entry) {
 		}
 	}
 	if err == nil {
-		err = checkJSON(ref.params, tc.Input, "input of "+e.ID)
+		err = checkInput(ref, e, tc.Input)
 	}
 	if err != nil {
 		c.answer(oc.request, nil, c.run.plainError(c.ctx, e, err))

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"time"
@@ -29,6 +30,7 @@ func (c *cell) suspend(ctx context.Context, reason guestabi.WaitReason) *Result 
 		h.unreserve(c)
 		return c.failed(ctx, fail(guestabi.ReasonInternalError, "the program's state could not be stored"))
 	}
+	c.saved = sha256.Sum256(snap)
 	c.g.vm.Close()
 	c.g.vm = nil
 	c.telemetry.Snapshot = &SnapshotTelemetry{Bytes: len(snap), Ms: ms(time.Since(start))}
@@ -157,7 +159,7 @@ func (c *cell) pending() []PendingToolCall {
 }
 
 func (c *cell) pendingOf(oc *openCall) PendingToolCall {
-	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: oc.tc.Tool, Since: oc.since, Approval: oc.approval}
+	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: oc.tc.Tool, Since: oc.since, Approval: !oc.approval.IsZero()}
 	if oc.client {
 		p.Method, p.Input = "client", oc.tc.Input
 	}
@@ -180,6 +182,10 @@ func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
 	r.mu.Lock()
 	r.waits++
 	r.mu.Unlock()
+	if !r.h.enter() {
+		return r.failure(fail(guestabi.ReasonAborted, "the host is closed")), nil
+	}
+	defer r.h.active.Done()
 	c, bad := r.claim(in.RunID)
 	if bad != nil {
 		return r.failure(bad), nil
@@ -306,8 +312,8 @@ func (c *cell) restore(ctx context.Context) error {
 	if err != nil {
 		return bad("the program's state is no longer in the store")
 	}
-	if len(snap) > c.h.cfg.MaxSnapshotBytes {
-		return bad("the stored state is larger than it was")
+	if len(snap) > c.h.cfg.MaxSnapshotBytes || sha256.Sum256(snap) != c.saved {
+		return bad("the stored state is not the one that was saved")
 	}
 	vm, roots, err := c.tmpl.Restore(ctx, snap, &quickjs.VMOptions{Now: c.h.o.Now})
 	if err != nil || len(roots) != 1 {

@@ -51,6 +51,7 @@ type Engine struct {
 
 	mu     sync.Mutex
 	closed bool
+	live   int // instances that exist
 }
 
 // Load finds the engine's bytes, checks them against the pinned digest,
@@ -124,19 +125,53 @@ func (e *Engine) start(ctx context.Context) error {
 // Snapshots are bound to it.
 func (e *Engine) Digest() string { return e.digest }
 
-// Close releases compiled code. Templates and VMs of the engine must be closed
-// before; use of them afterwards fails.
+// Close releases compiled code, as soon as no VM is left: VMs in use stay usable
+// until they are closed. No new ones are made.
 func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	last := e.live == 0
+	e.mu.Unlock()
+	if last {
+		return e.shutdown(ctx)
+	}
+	return nil
+}
+
+// enter counts an instance that is about to be made.
+func (e *Engine) enter() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || e.rt == nil {
-		return nil
+		return false
 	}
-	err := e.rt.Close(ctx)
-	if e.cache != nil {
-		err = errors.Join(err, e.cache.Close(ctx))
+	e.live++
+	return true
+}
+
+// leave counts an instance that is gone.
+func (e *Engine) leave() {
+	e.mu.Lock()
+	e.live--
+	last := e.closed && e.live == 0
+	e.mu.Unlock()
+	if last {
+		// The caller that closed the engine has gone; there is nobody to tell.
+		_ = e.shutdown(context.Background())
 	}
-	e.rt = nil
-	e.closed = true
+}
+
+func (e *Engine) shutdown(ctx context.Context) error {
+	e.mu.Lock()
+	rt, cache := e.rt, e.cache
+	e.rt, e.cache = nil, nil
+	e.mu.Unlock()
+	var err error
+	if rt != nil {
+		err = rt.Close(ctx)
+	}
+	if cache != nil {
+		err = errors.Join(err, cache.Close(ctx))
+	}
 	return err
 }

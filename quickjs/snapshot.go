@@ -25,7 +25,7 @@ import (
 //	84  u32 flags
 //	88  u32 number of roots, u32 number of rejections
 //	96  u32 length of the page data before compression
-//	100 roots (u64 each), rejections (u32, u32, u64 each), compressed page data
+//	100 roots (u64 each), rejections (promise u64, reason u32, number u32 each), compressed page data
 //	-4  u32 CRC-32C of all before it
 const (
 	snapshotMagic   = "CLSS"
@@ -75,9 +75,9 @@ func (vm *VM) Snapshot(roots ...Value) ([]byte, error) {
 	for _, r := range roots {
 		out = le.AppendUint64(out, uint64(r))
 	}
-	for _, r := range vm.rejections {
-		out = le.AppendUint32(le.AppendUint32(out, r.promise), r.reason)
-		out = le.AppendUint64(out, r.value)
+	for promise, r := range vm.rejections {
+		out = le.AppendUint64(out, promise)
+		out = le.AppendUint32(le.AppendUint32(out, r.reason), r.number)
 	}
 	out = snapshotEncoder.EncodeAll(raw, out)
 	return le.AppendUint32(out, crc32.Checksum(out, castagnoli)), nil
@@ -96,7 +96,7 @@ func (vm *VM) flags() uint32 {
 	if vm.moduleDenied {
 		f |= flagModule
 	}
-	if vm.lostReject {
+	if vm.lost > 0 {
 		f |= flagLostReject
 	}
 	return f
@@ -128,7 +128,7 @@ func (vm *VM) diff(mem []byte) []byte {
 type snapshotHead struct {
 	pages, stack, flags uint32
 	roots               []Value
-	rejections          []rejection
+	rejections          map[uint64]rejection
 	rawLen              int
 	data                []byte
 }
@@ -174,8 +174,11 @@ func (t *Template) readHead(b []byte) (*snapshotHead, error) {
 		h.roots = append(h.roots, Value(le.Uint64(rest)))
 		rest = rest[8:]
 	}
+	if nRej > 0 {
+		h.rejections = make(map[uint64]rejection, nRej) // as many as there are bytes for
+	}
 	for ; nRej > 0; nRej-- {
-		h.rejections = append(h.rejections, rejection{le.Uint32(rest), le.Uint32(rest[4:]), le.Uint64(rest[8:])})
+		h.rejections[le.Uint64(rest)] = rejection{le.Uint32(rest[8:]), le.Uint32(rest[12:])}
 		rest = rest[16:]
 	}
 	h.data = rest
@@ -216,8 +219,13 @@ func (t *Template) Restore(ctx context.Context, snapshot []byte, o *VMOptions) (
 		vm.oom.Set(1)
 	}
 	vm.moduleDenied = h.flags&flagModule != 0
-	vm.lostReject = h.flags&flagLostReject != 0
+	if h.flags&flagLostReject != 0 {
+		vm.lost = 1
+	}
 	vm.rejections = h.rejections
+	for _, r := range h.rejections {
+		vm.rejected = max(vm.rejected, r.number)
+	}
 	return vm, h.roots, nil
 }
 

@@ -459,17 +459,15 @@ func (b *builder) finish() {
 
 // instantiate makes an instance over the given memory.
 func (t *Template) instantiate(ctx context.Context, lm linear) (*VM, error) {
-	t.e.mu.Lock()
-	rt, closed := t.e.rt, t.e.closed
-	t.e.mu.Unlock()
-	if closed {
+	if !t.e.enter() {
 		lm.Free()
 		return nil, ErrClosed
 	}
 	ctx = withAllocator(ctx, lm)
-	mod, err := rt.InstantiateModule(ctx, t.e.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	mod, err := t.e.rt.InstantiateModule(ctx, t.e.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		lm.Free()
+		t.e.leave()
 		return nil, fmt.Errorf("instantiating the engine: %w", err)
 	}
 	vm := &VM{t: t, mod: mod, lm: lm, memory: mod.Memory(), dispatch: mod.ExportedFunction(exportDispatch)}

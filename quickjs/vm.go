@@ -35,8 +35,9 @@ type VMOptions struct {
 // cellFile is the file name of a cell in stack traces.
 const cellFile = "cell.js"
 
-// maxRejections bounds the unhandled promise rejections that are remembered.
-const maxRejections = 4096
+// maxRejections bounds the unhandled promise rejections that are remembered. More
+// are counted.
+const maxRejections = 1 << 16
 
 // VM is one sealed instance. All methods are for one goroutine at a time, save
 // Stop. After ErrInterrupted or ErrTrapped only Close may be called.
@@ -61,14 +62,16 @@ type VM struct {
 	interrupted  bool
 	dead         bool
 	closed       bool
+	gone         bool // the instance was released
 	moduleDenied bool
-	rejections   []rejection
-	lostReject   bool
+	rejections   map[uint64]rejection // by promise
+	rejected     uint32               // numbers the rejections
+	lost         uint32               // unhandled rejections that are not remembered
 }
 
 type rejection struct {
-	promise, reason uint32 // addresses of value boxes
-	value           uint64 // the promise, to match the report that it was handled
+	reason uint32 // address of a value box
+	number uint32
 }
 
 // args are the arguments of the dispatch function.
@@ -465,35 +468,40 @@ func (vm *VM) Interrupted() bool { return vm.interrupted }
 // handler, or that such a promise was handled after all.
 func (vm *VM) trackRejection(promise, reason uint32, handled bool) {
 	mem := vm.mem()
-	if uint64(promise)+8 > uint64(len(mem)) {
+	if uint64(promise)+8 > uint64(len(mem)) || uint64(reason)+8 > uint64(len(mem)) {
 		return
 	}
-	v := binary.LittleEndian.Uint64(mem[promise:])
-	if !handled {
-		if len(vm.rejections) >= maxRejections {
-			vm.lostReject = true
-			return
+	key := binary.LittleEndian.Uint64(mem[promise:])
+	_, known := vm.rejections[key]
+	switch {
+	case handled && known:
+		delete(vm.rejections, key)
+	case handled:
+		vm.lost = max(vm.lost, 1) - 1
+	case len(vm.rejections) >= maxRejections:
+		vm.lost++
+	default:
+		if vm.rejections == nil {
+			vm.rejections = map[uint64]rejection{}
 		}
-		vm.rejections = append(vm.rejections, rejection{promise, reason, v})
-		return
-	}
-	for i, r := range vm.rejections {
-		if r.value == v {
-			vm.rejections = append(vm.rejections[:i], vm.rejections[i+1:]...)
-			return
-		}
+		vm.rejected++
+		vm.rejections[key] = rejection{reason, vm.rejected}
 	}
 }
 
 // Unhandled gives the reason of the first promise that was rejected and not
 // handled, if there is one.
 func (vm *VM) Unhandled() (reason Value, ok bool) {
+	var first rejection
 	for _, r := range vm.rejections {
-		if mem := vm.mem(); uint64(r.reason)+8 <= uint64(len(mem)) {
-			return Value(binary.LittleEndian.Uint64(mem[r.reason:])), true
+		if first.number == 0 || r.number < first.number {
+			first = r
 		}
 	}
-	return vm.t.undefined, vm.lostReject
+	if mem := vm.mem(); first.number != 0 && uint64(first.reason)+8 <= uint64(len(mem)) {
+		return Value(binary.LittleEndian.Uint64(mem[first.reason:])), true
+	}
+	return vm.t.undefined, vm.lost > 0
 }
 
 // Close ends the VM. One that is whole and never grew is put back to the
@@ -541,9 +549,13 @@ func (t *Template) keep(vm *VM) bool {
 
 // destroy releases the instance and its memory.
 func (vm *VM) destroy() {
-	vm.dead, vm.closed = true, true
+	if vm.gone {
+		return
+	}
+	vm.dead, vm.closed, vm.gone = true, true, true
 	// Closing an instance only marks it and frees its memory; it has no exit
 	// code to report that anyone could act on.
 	_ = vm.mod.Close(context.Background())
 	vm.lm.Free()
+	vm.t.e.leave()
 }

@@ -1,0 +1,1 @@
+const r = {}; for (const name of Object.getOwnPropertyNames(globalThis).sort()) { const v = globalThis[name]; if (typeof v !== 'function' && (typeof v !== 'object' || v === globalThis || v === null)) continue; r[name] = [typeof v, v.length, Object.getOwnPropertyNames(v).sort().join(), v.prototype ? Object.getOwnPropertyNames(v.prototype).sort().join() : '']; } r;

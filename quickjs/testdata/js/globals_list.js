@@ -1,0 +1,1 @@
+Object.getOwnPropertyNames(globalThis).sort();

@@ -1,0 +1,8 @@
+const r = [];
+const m = new Map([[NaN, 'nan'], [0, 'zero'], ['k', { o: 1 }]]); m.set(-0, 'minus').set({}, 'obj'); r.push(m.get(NaN), m.get(0), m.size, m.has({}), [...m.keys()], m.delete('k'), m.delete('k'));
+const order = new Map([[1, 'a'], [2, 'b'], [3, 'c']]); const seen = []; for (const [k] of order) { seen.push(k); if (k === 1) { order.delete(2); order.set(4, 'd'); order.set(1, 'again'); } } r.push(seen, [...order]);
+const s = new Set('mississippi'); r.push([...s], s.has('m'), s.add('x') === s, [...s.entries()][0]); const a = new Set([1, 2, 3]), b = new Set([2, 3, 4]); if (a.union) r.push([...a.union(b)], [...a.intersection(b)], [...a.difference(b)], [...a.symmetricDifference(b)], a.isSubsetOf(b), a.isSupersetOf(new Set([1])), a.isDisjointFrom(new Set([9])));
+const calls = []; new Map([[1, 2]]).forEach(function (v, k, mm) { calls.push(v, k, mm.size, this.t); }, { t: 'this' }); r.push(calls, Map.groupBy ? [...Map.groupBy([1, 2, 3, 4], (x) => (x % 2 ? 'odd' : 'even'))] : 0, Object.groupBy([1, 2, 3], (x) => x % 2));
+const w = new WeakMap(), key = {}; w.set(key, 1); r.push(w.get(key), w.has({}), w.delete(key), w.has(key)); const ws = new WeakSet([key]); r.push(ws.has(key)); for (const bad of [() => w.set(1, 1), () => new Map([1]), () => Map(), () => Map.prototype.get.call({}, 1), () => new Set(5), () => new WeakRef(1)]) { try { bad(); r.push('ok'); } catch (e) { r.push(e.name); } }
+const it = new Set([1, 2]).values(); r.push(it.next(), it[Symbol.toStringTag], [...it], it.next()); const big = new Map(); for (let i = 0; i < 5000; i++) big.set('k' + i, i); for (let i = 0; i < 5000; i += 2) big.delete('k' + i); r.push(big.size, big.get('k4999'), [...big.keys()][0], new WeakRef(key).deref() === key, typeof FinalizationRegistry);
+r;
