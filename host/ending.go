@@ -142,8 +142,21 @@ func (c *cell) syntaxFault(code string, t *thrownError) *runError {
 	return e
 }
 
-// place finds the innermost place of the cell in a stack trace.
-func (c *cell) place(stack string) (line, column int) { return c.mapPlace(stackPlace(stack)) }
+// place finds the innermost place of the cell in a stack trace. Frames of code that
+// the TypeScript transform added have no place in the source.
+func (c *cell) place(stack string) (line, column int) {
+	for range 16 {
+		var rest string
+		if line, column, rest = stackFrame(stack); line == 0 {
+			return 0, 0
+		}
+		if line, column = c.mapPlace(line, column); line != 0 {
+			return line, column
+		}
+		stack = rest
+	}
+	return 0, 0
+}
 
 func (c *cell) mapPlace(line, column int) (int, int) {
 	if line == 0 || c.position == nil {
@@ -152,23 +165,30 @@ func (c *cell) mapPlace(line, column int) (int, int) {
 	return c.position(line, column)
 }
 
-// stackPlace reads the first "cell.js:LINE:COLUMN" of a stack trace, which is the
-// guest's word. The wrapper's length is taken off columns of the first line.
 func stackPlace(stack string) (line, column int) {
+	line, column, _ = stackFrame(stack)
+	return line, column
+}
+
+// stackFrame reads the first "cell.js:LINE:COLUMN" of a stack trace, which is the
+// guest's word, and gives what follows it. The wrapper's length is taken off
+// columns of the first line.
+func stackFrame(stack string) (line, column int, rest string) {
 	const file = "cell.js:"
-	at := strings.Index(stack, file)
-	if at < 0 {
-		return 0, 0
+	_, rest, found := strings.Cut(stack, file)
+	if !found {
+		return 0, 0, ""
 	}
-	rest := stack[at+len(file):]
-	end := strings.IndexFunc(rest, func(r rune) bool { return r != ':' && (r < '0' || r > '9') })
-	if end >= 0 {
-		rest = rest[:end]
+	place := rest
+	if end := strings.IndexFunc(rest, func(r rune) bool { return r != ':' && (r < '0' || r > '9') }); end >= 0 {
+		place, rest = rest[:end], rest[end:]
+	} else {
+		rest = ""
 	}
-	l, col, _ := strings.Cut(rest, ":")
+	l, col, _ := strings.Cut(place, ":")
 	line, err := strconv.Atoi(l)
 	if err != nil || line <= 0 || line > 1<<24 {
-		return 0, 0
+		return 0, 0, rest
 	}
 	if column, err = strconv.Atoi(col); err != nil || column < 0 || column > 1<<28 {
 		column = 0
@@ -176,7 +196,7 @@ func stackPlace(stack string) (line, column int) {
 	if line == 1 {
 		column = max(column-len(guestabi.WrapPrefix), 1)
 	}
-	return line, column
+	return line, column, rest
 }
 
 // moduleSyntax says whether the parser stopped at, or right after, the keyword

@@ -21,6 +21,9 @@ func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 	if !r.Active() {
 		return nil, ErrNotActive
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	start := time.Now()
 	deadline := start.Add(time.Duration(r.h.cfg.TimeoutMs) * time.Millisecond)
 	r.mu.Lock()

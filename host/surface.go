@@ -85,7 +85,7 @@ func (r *Run) EnforceSurface(payload []byte) error {
 	if !ok {
 		return fmt.Errorf("%w: the payload is no object", ErrSurface)
 	}
-	if res, ok := obj["result"].(map[string]any); ok && onlyKeys(obj, "jsonrpc", "id", "result") == "" {
+	if res, ok := obj["result"].(map[string]any); ok && len(otherKeys(obj, "jsonrpc", "id", "result")) == 0 {
 		obj = res // a JSON-RPC response to tools/list
 	}
 	if err := noOtherTools(obj); err != nil {
@@ -173,11 +173,13 @@ func toolName(obj map[string]any) (string, error) {
 	if t, has := obj["type"]; has && t != "function" && t != "custom" {
 		return "", fmt.Errorf("%w: the payload has a provider tool of type %s", ErrSurface, clip(fmt.Sprintf("%q", t), 100))
 	}
-	if fn, ok := firstOf(obj, "function", "custom").(map[string]any); ok && len(obj) == 2 && obj["type"] != nil { // OpenAI chat
-		obj = fn
+	if t, ok := obj["type"].(string); ok && len(obj) == 2 {
+		if inner, ok := obj[t].(map[string]any); ok { // OpenAI chat
+			obj = inner
+		}
 	}
-	if key := onlyKeys(obj, toolMembers...); key != "" {
-		return "", fmt.Errorf("%w: a tool has the unknown member %q", ErrSurface, clip(key, 100))
+	if keys := otherKeys(obj, toolMembers...); len(keys) > 0 {
+		return "", fmt.Errorf("%w: a tool has the unknown member %q", ErrSurface, clip(keys[0], 100))
 	}
 	name, ok := obj["name"].(string)
 	if !ok {
@@ -186,14 +188,16 @@ func toolName(obj map[string]any) (string, error) {
 	return name, nil
 }
 
-// onlyKeys gives a member of obj that is not among keys, or "".
-func onlyKeys(obj map[string]any, keys ...string) string {
+// otherKeys lists the members of obj that are not among keys, in order.
+func otherKeys(obj map[string]any, keys ...string) []string {
+	var out []string
 	for k := range obj {
 		if !slices.Contains(keys, k) {
-			return k
+			out = append(out, k)
 		}
 	}
-	return ""
+	slices.Sort(out)
+	return out
 }
 
 func firstOf(obj map[string]any, keys ...string) any {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -54,8 +55,9 @@ func (t workerTransformer) Transform(ctx context.Context, source string) (*Trans
 			return nil, &TransformError{Message: "SyntaxError: " + syn.Message, Line: syn.Line, Column: syn.Column}
 		case errors.As(err, &mod):
 			return nil, &TransformError{Message: mod.Syntax + " is not available: a cell has no modules; use the tools that ALL_TOOLS lists", Line: mod.Line, Column: mod.Column, ModuleAccess: true}
-		case errors.Is(err, transpile.ErrWorkerDied), errors.Is(err, transpile.ErrSourceTooLarge), errors.Is(err, transpile.ErrWorkerUnavailable), errors.Is(err, transpile.ErrInternal):
-			return nil, &TransformError{Message: err.Error()}
+		case errors.Is(err, transpile.ErrWorkerDied), errors.Is(err, transpile.ErrSourceTooLarge), errors.Is(err, transpile.ErrOutputTooLarge),
+			errors.Is(err, transpile.ErrTimeLimit), errors.Is(err, transpile.ErrInternal):
+			return nil, &TransformError{Message: strings.TrimPrefix(err.Error(), "transpile: ")}
 		}
 		return nil, err
 	}

@@ -173,6 +173,9 @@ func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
 	if !r.Active() {
 		return nil, ErrNotActive
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	start := time.Now()
 	timeout := time.Duration(r.h.cfg.TimeoutMs) * time.Millisecond
 	if in.TimeoutMs > 0 {

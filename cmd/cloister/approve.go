@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/cloister-wasm/cloister/host"
+)
+
+// approver asks the person at the terminal about calls that need approval. Where
+// nobody can answer there is no approver, and the library refuses such calls.
+type approver struct {
+	ui      *ui
+	answers io.Reader
+	listen  sync.Once
+	lines   chan string
+
+	ask sync.Mutex // one question at a time
+}
+
+// approver gives nil unless standard input and standard error are a terminal and
+// the cell does not come from standard input.
+func (a *app) approver(u *ui, file string) *approver {
+	if file == "-" || !a.stderr.tty || !term.IsTerminal(int(a.stdin.Fd())) {
+		return nil
+	}
+	return &approver{ui: u, answers: a.stdin, lines: make(chan string)}
+}
+
+// read hands on lines. It ends with the program: the read of a terminal cannot
+// be cancelled.
+func (p *approver) read() {
+	defer close(p.lines)
+	for sc := bufio.NewScanner(p.answers); sc.Scan(); {
+		p.lines <- sc.Text()
+	}
+}
+
+// function is the value for host.Options.Approve.
+func (p *approver) function() func(context.Context, *host.ToolCall) (host.Decision, error) {
+	if p == nil {
+		return nil
+	}
+	return p.approve
+}
+
+// approve asks one question and waits for the answer.
+func (p *approver) approve(ctx context.Context, call *host.ToolCall) (host.Decision, error) {
+	p.ask.Lock()
+	defer p.ask.Unlock()
+	if ctx.Err() != nil {
+		return host.Decision{}, ctx.Err()
+	}
+	p.ui.hold(true)
+	defer p.ui.hold(false)
+	p.listen.Do(func() { go p.read() })
+	p.ui.do(func() { p.ui.print(p.ui.err, question(p.ui.err, call)) })
+	select {
+	case line := <-p.lines:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return host.Decision{Approved: true}, nil
+		}
+		return host.Decision{Reason: "the user refused the call"}, nil
+	case <-ctx.Done():
+		return host.Decision{}, ctx.Err()
+	}
+}
+
+// maxQuestion bounds what a question shows of the input, in bytes.
+const maxQuestion = 2000
+
+// question shows a call with its input, which the cell chose.
+func question(s *stream, call *host.ToolCall) string {
+	who := escapeLine(call.Tool)
+	if call.Unsigned {
+		who += " (an unsigned plugin)"
+	}
+	input := prettyJSON(call.Input, s.width()-2)
+	if len(input) > maxQuestion {
+		input = fmt.Sprintf("%s… (%d bytes in all)", cutBytes(input, maxQuestion), len(call.Input))
+	}
+	return fmt.Sprintf("%s the cell wants to call %s with\n  %s\n%s ", s.paint(styleYellow, "approve?"), s.paint(styleBold, who),
+		strings.ReplaceAll(input, "\n", "\n  "), s.paint(styleYellow, "[y/N]"))
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/json5"
+)
+
+// configName is the file that is read from the working folder.
+const configName = "cloister.json5"
+
+// config is what a configuration file says. The zero value is that of no file.
+type config struct {
+	// file is the name as it was given, empty if there is no file.
+	file string
+	// codeMode is tools.codeMode. turnedOff says that the file turns it off in so
+	// many words; what it does not say, `run` implies.
+	codeMode  host.CodeModeConfig
+	turnedOff bool
+	// allow and deny are tools.allow and tools.deny.
+	allow, deny []string
+	// sandbox is tools.sandbox.tools.
+	sandbox host.SandboxPolicy
+	// dirs is plugins.dirs, resolved against the file's folder.
+	dirs []string
+	// allowUnsigned is plugins.allowUnsignedUnsafe.
+	allowUnsigned bool
+}
+
+// configPath finds the configuration file: that of --config, that of
+// CLOISTER_CONFIG, or the one in the working folder. Empty means none.
+func configPath(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if env := os.Getenv("CLOISTER_CONFIG"); env != "" {
+		return env, nil
+	}
+	_, err := os.Lstat(configName)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return configName, err
+}
+
+// loadConfig reads the configuration file that applies.
+func loadConfig(flag string) (*config, error) {
+	name, err := configPath(flag)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("configuration: %w", err), "")
+	}
+	if name == "" {
+		return parseConfig("", nil)
+	}
+	data, err := readConfig(name)
+	if err != nil {
+		hint := "--config names the file"
+		if flag == "" && os.Getenv("CLOISTER_CONFIG") != "" {
+			hint = "the variable CLOISTER_CONFIG names the file"
+		}
+		return nil, usageError(fmt.Errorf("configuration: %w", err), hint)
+	}
+	c, err := parseConfig(name, data)
+	var ce *configError
+	if errors.As(err, &ce) && len(ce.faults) > 1 {
+		err = fmt.Errorf("the configuration has %d faults\n%w", len(ce.faults), err)
+	}
+	if err != nil {
+		return nil, usageError(err, "")
+	}
+	return c, nil
+}
+
+// readConfig reads at most one byte more than the parser takes.
+func readConfig(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, not a file", name)
+	}
+	return io.ReadAll(io.LimitReader(f, json5.MaxBytes+1))
+}
+
+// parseConfig checks a whole file and reports all its faults. Without data it
+// gives the defaults.
+func parseConfig(name string, data []byte) (*config, error) {
+	c := &config{file: name}
+	if data == nil {
+		c.codeMode = host.CodeModeConfig{Enabled: true}.Clamped()
+		return c, nil
+	}
+	root, err := json5.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	r := &configReader{root: root}
+	r.object(root, "", c.root(r))
+	if len(r.faults) > 0 {
+		return nil, r.err()
+	}
+	if !c.turnedOff {
+		c.codeMode.Enabled = true
+	}
+	c.codeMode = c.codeMode.Clamped()
+	base := filepath.Dir(name)
+	for i, dir := range c.dirs {
+		if !filepath.IsAbs(dir) {
+			c.dirs[i] = filepath.Join(base, dir)
+		}
+	}
+	return c, nil
+}
+
+// root is the shape of the file.
+func (c *config) root(r *configReader) keys {
+	return keys{
+		"tools": r.section(keys{
+			"codeMode": c.readCodeMode(r),
+			"allow":    r.rules(&c.allow),
+			"deny":     r.rules(&c.deny),
+			"sandbox": r.section(keys{
+				"tools": r.section(keys{
+					"allow":     r.rules(&c.sandbox.Allow),
+					"alsoAllow": r.rules(&c.sandbox.AlsoAllow),
+					"deny":      r.rules(&c.sandbox.Deny),
+				}),
+			}),
+		}),
+		"plugins": r.section(keys{
+			"dirs":                r.strings(&c.dirs, notEmpty),
+			"allowUnsignedUnsafe": r.boolean(&c.allowUnsigned),
+		}),
+	}
+}
+
+// readCodeMode hands the value to the library, whose faults come back with keys.
+func (c *config) readCodeMode(r *configReader) keyReader {
+	return func(n *json5.Node, path string) {
+		text, err := n.JSON()
+		if err != nil {
+			r.notJSON(n, path, err)
+			return
+		}
+		if c.codeMode, err = host.ParseCodeMode(text); err != nil {
+			r.hostFaults(n, path, err)
+			return
+		}
+		enabled := n
+		if n.Kind == json5.Object {
+			enabled = n.Lookup("enabled")
+		}
+		c.turnedOff = enabled != nil && enabled.Kind == json5.Bool && !enabled.Bool
+	}
+}

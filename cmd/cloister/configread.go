@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/json5"
+)
+
+// configError lists the faults of a configuration file in the order of the file.
+// It unwraps to host.ErrConfig.
+type configError struct{ faults []configFault }
+
+type configFault struct {
+	file    string
+	pos     json5.Pos
+	key     string // path of the setting, such as tools.codeMode.timeoutMs
+	message string
+}
+
+func (f configFault) String() string {
+	if f.key == "" {
+		return fmt.Sprintf("%s:%s: %s", f.file, f.pos, f.message)
+	}
+	return fmt.Sprintf("%s:%s: %s: %s", f.file, f.pos, f.key, f.message)
+}
+
+// Error gives one line for each fault.
+func (e *configError) Error() string {
+	lines := make([]string, len(e.faults))
+	for i, f := range e.faults {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap makes errors.Is(err, host.ErrConfig) true.
+func (e *configError) Unwrap() error { return host.ErrConfig }
+
+// keyReader reads the value of a key; path is the key's own, for faults.
+type keyReader func(n *json5.Node, path string)
+
+// keys are the keys of an object.
+type keys map[string]keyReader
+
+// configReader walks a file and collects faults.
+type configReader struct {
+	root   *json5.Node
+	faults []configFault
+}
+
+func (r *configReader) err() error {
+	slices.SortStableFunc(r.faults, func(a, b configFault) int {
+		if a.pos.Line != b.pos.Line {
+			return a.pos.Line - b.pos.Line
+		}
+		return a.pos.Column - b.pos.Column
+	})
+	return &configError{r.faults}
+}
+
+func (r *configReader) fault(pos json5.Pos, key, format string, args ...any) {
+	r.faults = append(r.faults, configFault{r.root.File(), pos, key, fmt.Sprintf(format, args...)})
+}
+
+// object reads the members of an object.
+func (r *configReader) object(n *json5.Node, path string, known keys) {
+	if n.Kind != json5.Object {
+		r.fault(n.Pos, path, "must be an object, not %s", kindOf(n))
+		return
+	}
+	names := slices.Sorted(maps.Keys(known))
+	for _, m := range n.Members {
+		read, ok := known[m.Key]
+		if !ok {
+			r.unknown(m.KeyPos, join(path, m.Key), m.Key, names)
+			continue
+		}
+		read(m.Value, join(path, m.Key))
+	}
+}
+
+func (r *configReader) unknown(pos json5.Pos, path, key string, known []string) {
+	if near := closest(key, known); near != "" {
+		r.fault(pos, path, "unknown key; did you mean %s?", near)
+		return
+	}
+	r.fault(pos, path, "unknown key; known here: %s", strings.Join(known, ", "))
+}
+
+func (r *configReader) section(known keys) keyReader {
+	return func(n *json5.Node, path string) { r.object(n, path, known) }
+}
+
+func (r *configReader) boolean(to *bool) keyReader {
+	return func(n *json5.Node, path string) {
+		if n.Kind != json5.Bool {
+			r.fault(n.Pos, path, "must be true or false, not %s", kindOf(n))
+			return
+		}
+		*to = n.Bool
+	}
+}
+
+// strings reads a list, which is not nil afterwards: an empty list and an absent
+// one differ. check gives what is wrong with an element, if anything.
+func (r *configReader) strings(to *[]string, check func(string) string) keyReader {
+	return func(n *json5.Node, path string) {
+		if n.Kind != json5.Array {
+			r.fault(n.Pos, path, "must be an array of strings, not %s", kindOf(n))
+			return
+		}
+		*to = []string{}
+		for i, e := range n.Elements {
+			key := fmt.Sprintf("%s[%d]", path, i)
+			if e.Kind != json5.String {
+				r.fault(e.Pos, key, "must be a string, not %s", kindOf(e))
+				continue
+			}
+			if wrong := check(e.Text); wrong != "" {
+				r.fault(e.Pos, key, "%s", wrong)
+			}
+			*to = append(*to, e.Text)
+		}
+	}
+}
+
+func (r *configReader) rules(to *[]string) keyReader { return r.strings(to, badRule) }
+
+func notEmpty(s string) string {
+	if s == "" {
+		return "must not be empty"
+	}
+	return ""
+}
+
+// badRule gives what is wrong with a rule of an allow or deny list.
+func badRule(rule string) string {
+	_, err := catalog.NewLayer("tools", catalog.Policy{Allow: []string{rule}})
+	var pe *catalog.PatternError
+	if errors.As(err, &pe) {
+		return fmt.Sprintf("rule %q %s", pe.Pattern, pe.Reason)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// notJSON reports a number that JSON lacks at its own place.
+func (r *configReader) notJSON(n *json5.Node, path string, err error) {
+	var nj *json5.NotJSONError
+	if errors.As(err, &nj) {
+		for _, m := range n.Members {
+			if m.Value.Pos == nj.Pos {
+				path = join(path, m.Key)
+			}
+		}
+		r.fault(nj.Pos, path, "%s is no number that a setting can have; write a finite one", nj.Literal)
+		return
+	}
+	r.fault(r.root.Pos, path, "%v", err)
+}
+
+// hostFaults gives the library's faults their places in the file.
+func (r *configReader) hostFaults(n *json5.Node, path string, err error) {
+	var ce *host.ConfigError
+	if !errors.As(err, &ce) {
+		r.fault(n.Pos, path, "%v", err)
+		return
+	}
+	for _, f := range ce.Faults {
+		steps := strings.FieldsFunc(strings.TrimPrefix(f.Key, path), func(c rune) bool { return strings.ContainsRune(".[]", c) })
+		pos := n.Pos
+		if v := n.Lookup(steps...); v != nil {
+			pos = v.Pos
+		}
+		if m := n.Member(strings.TrimPrefix(f.Key, path+".")); m != nil && f.Message == "unknown key" {
+			r.unknown(m.KeyPos, join(path, m.Key), m.Key, codeModeKeys())
+			continue
+		}
+		r.fault(pos, f.Key, "%s", f.Message)
+	}
+}
+
+// codeModeKeys are the settings of tools.codeMode, as the library declares them.
+func codeModeKeys() []string {
+	var names []string
+	for f := range reflect.TypeFor[host.CodeModeConfig]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// join writes the path of a key; a key that is no plain name is quoted.
+func join(path, key string) string {
+	plain := func(c rune) bool { return c == '_' || c == '$' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+	if key == "" || strings.ContainsFunc(key, func(c rune) bool { return !plain(c) }) {
+		key = strconv.Quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// kindOf names what stands there instead.
+func kindOf(n *json5.Node) string {
+	switch n.Kind {
+	case json5.Null:
+		return "null"
+	case json5.Object, json5.Array:
+		return "an " + n.Kind.String()
+	}
+	return "a " + n.Kind.String()
+}

@@ -1,0 +1,156 @@
+package extism
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	ext "github.com/extism/go-sdk"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// kernelBytes is what the SDK's kernel needs beside input and output: it starts with 1 MiB, and a PDK keeps log messages
+// and other blocks there during a call.
+const kernelBytes = 2 << 20
+
+// Module is a compiled plugin. Safe for concurrent use; Close it.
+type Module struct {
+	config    Config
+	callable  map[string]bool
+	compiled  *ext.CompiledPlugin
+	cache     wazero.CompilationCache // nil without a directory
+	fromCache bool
+
+	closing context.Context // ends when Close begins
+	close   context.CancelCauseFunc
+
+	mu     sync.Mutex
+	closed bool
+	live   sync.WaitGroup // instances being made or not closed
+}
+
+// Check runs the checks of [Compile] without compiling: format, declared sizes, imports, and the exports a caller
+// will need. It takes milliseconds.
+func Check(wasm []byte, exports ...string) error {
+	p, err := prepare(wasm)
+	if err != nil {
+		return err
+	}
+	for _, name := range exports {
+		if err := checkExport(p.callable, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Compile checks a module and makes machine code of it, or takes it from the cache directory. A Go plugin takes about
+// a second without a cache; ctx does not interrupt that. The wasm bytes are not kept.
+//
+// Errors: [*ModuleError], [*ImportError], [*LimitError], [ErrCacheDir].
+func Compile(ctx context.Context, wasm []byte, config Config) (*Module, error) {
+	p, err := prepare(wasm)
+	if err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	if p.memory > config.MemoryBytes {
+		return nil, &LimitError{What: "memory", Limit: config.MemoryBytes, Got: p.memory}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, stopped(ctx, false)
+	}
+	m := &Module{config: config, callable: p.callable}
+	m.closing, m.close = context.WithCancelCause(context.Background())
+	if config.CacheDir == "" {
+		m.compiled, err = compileSDK(ctx, p.wasm, nil)
+	} else {
+		err = m.compileCached(ctx, p.wasm)
+	}
+	if err != nil {
+		m.close(err)
+		return nil, err
+	}
+	return m, nil
+}
+
+// compileSDK runs the SDK's compilation. It panics where it cannot return an error.
+func compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (c *ext.CompiledPlugin, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, &ModuleError{Kind: ErrModule, Detail: "compiling it failed: " + printable(cut(fmt.Sprint(r), maxDetail))}
+		}
+	}()
+	rc := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
+	if cache != nil {
+		rc = rc.WithCompilationCache(cache)
+	}
+	ctx = experimental.WithCompilationWorkers(ctx, min(runtime.GOMAXPROCS(0), 4))
+	manifest := ext.Manifest{
+		Wasm:   []ext.Wasm{ext.WasmData{Data: wasm}},
+		Memory: &ext.ManifestMemory{}, // no variables, no HTTP responses
+	}
+	c, err = ext.NewCompiledPlugin(ctx, manifest, ext.PluginConfig{RuntimeConfig: rc, EnableWasi: true}, hostFunctions())
+	if err != nil {
+		return nil, &ModuleError{Kind: ErrModule, Detail: printable(cut(err.Error(), maxDetail))}
+	}
+	return c, nil
+}
+
+// FromCache reports whether the machine code came from the cache directory.
+func (m *Module) FromCache() bool { return m.fromCache }
+
+// CheckExport reports, as an [*ExportError], an export that is missing or does not have the signature of a call:
+// no parameters, no result or one i32.
+func (m *Module) CheckExport(name string) error { return checkExport(m.callable, name) }
+
+func checkExport(callable map[string]bool, name string) error {
+	ok, exists := callable[name]
+	switch {
+	case !exists:
+		return &ExportError{Name: name, Detail: "is not exported; in Go, mark the function with //go:wasmexport " + printable(cut(name, maxName))}
+	case !ok:
+		return &ExportError{Name: name, Detail: "must take no parameters and return nothing or an i32"}
+	}
+	switch name {
+	case "_start", "_initialize", "__wasm_call_ctors", "hs_init":
+		return &ExportError{Name: name, Detail: "is for the runtime, not for calls"}
+	}
+	return nil
+}
+
+// Close ends running calls, waits for them, and frees the machine code. Idempotent. It waits for instances to be closed
+// by itself: it closes them.
+func (m *Module) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	m.mu.Unlock()
+
+	m.close(ErrClosed)
+	m.live.Wait() // code must not run when it is unmapped
+	ctx := context.Background()
+	err := m.compiled.Close(ctx)
+	if m.cache != nil {
+		if cerr := m.cache.Close(ctx); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+// enter counts an instance in, unless the module is closing.
+func (m *Module) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.live.Add(1)
+	return true
+}

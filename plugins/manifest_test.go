@@ -1,0 +1,366 @@
+package plugins
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseManifest(t *testing.T) {
+	raw, err := os.ReadFile("../examples/plugins/csvquery/" + ManifestFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ParseManifest(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ID != "examples.csv" || len(m.Tools) != 3 || m.Tools[0].Export != "csv_query" || !m.Tools[0].Annotations.ReadOnly {
+		t.Errorf("ParseManifest = %+v", m)
+	}
+	if _, err := schema.Compile(m.Tools[0].Parameters); err != nil {
+		t.Error(err)
+	}
+}
+
+// mistakes changes a good manifest, parses it, and gives the problems as lines.
+func mistakes(t *testing.T, change func(m map[string]any)) []string {
+	t.Helper()
+	m := guestManifest()
+	change(m)
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problems(t, string(raw))
+}
+
+func problems(t *testing.T, manifest string) []string {
+	t.Helper()
+	_, err := ParseManifest([]byte(manifest))
+	if err == nil {
+		return nil
+	}
+	var me *ManifestError
+	if !errors.As(err, &me) || !errors.Is(err, ErrManifest) {
+		t.Fatalf("ParseManifest = %v, want a ManifestError", err)
+	}
+	var lines []string
+	for _, p := range me.Problems {
+		lines = append(lines, p.String())
+		if strings.Contains(p.String(), "\n") || len(p.String()) > 900 {
+			t.Errorf("a problem is not one bounded line: %q", p.String())
+		}
+	}
+	return lines
+}
+
+func tool(m map[string]any, i int) map[string]any { return m["tools"].([]any)[i].(map[string]any) }
+
+func TestManifestMistakes(t *testing.T) {
+	perms := func(key string, v any) func(map[string]any) {
+		return func(m map[string]any) { m["permissions"] = map[string]any{key: v} }
+	}
+	tests := []struct {
+		name   string
+		change func(m map[string]any)
+		want   []string
+	}{
+		{"none", func(map[string]any) {}, nil},
+		{"$schema is welcome", func(m map[string]any) { m["$schema"] = "https://example.com/x.json" }, nil},
+		{"reserved but empty", func(m map[string]any) {
+			m["permissions"] = map[string]any{"hosts": []any{}, "kv": false, "tools": []any{}}
+			m["namespaces"], m["certification"] = []any{}, map[string]any{}
+		}, nil},
+		{"newer abi", func(m map[string]any) { m["abi"] = "cloister.plugin/2" },
+			[]string{`/abi: expected "cloister.plugin/1"; write "cloister.plugin/1"; a newer one needs a newer Cloister`}},
+		{"no abi", func(m map[string]any) { delete(m, "abi") },
+			[]string{`(the whole file): missing required property "abi" (string); add "abi": "cloister.plugin/1"`}},
+		{"id", func(m map[string]any) { m["id"] = "Acme.Hello" },
+			[]string{`/id: has the wrong form; write publisher.name in lower-case letters, digits and single hyphens, for example "acme.hello"`}},
+		{"version", func(m map[string]any) { m["version"] = "v1" }, []string{`/version: has the wrong form; write a semantic version such as "1.0.0", without a leading v`}},
+		{"unknown field", func(m map[string]any) { m["licence"] = "MIT" }, []string{`/licence: unknown property "licence", did you mean "license"?`}},
+		{"unknown field of a tool", func(m map[string]any) { tool(m, 0)["readOnly"] = true },
+			[]string{`/tools/0/readOnly: unknown property "readOnly"; known are "annotations", "approval", "description", "examples", "export", "label", "name", "parameters" and 2 more`}},
+		{"case counts", func(m map[string]any) { m["ID"] = "a.b" }, []string{`/ID: unknown property "ID"; known are "$schema", "abi", "certification", "description", "homepage", "id", "license", "namespaces" and 4 more`}},
+		{"homepage", func(m map[string]any) { m["homepage"] = "http://example.com" }, []string{`/homepage: has the wrong form; write an address that starts with https://`}},
+		{"homepage with credentials", func(m map[string]any) { m["homepage"] = "https://u:p@example.com" },
+			[]string{`/homepage: is not an address without credentials; write an address that starts with https://`}},
+		{"no tools", func(m map[string]any) { m["tools"] = []any{} }, []string{`/tools: needs at least 1 item, has 0; a plugin has 1 to 128 tools; split larger ones`}},
+		{"too many tools", func(m map[string]any) {
+			var tools []any
+			for i := range 129 {
+				tools = append(tools, map[string]any{"name": fmt.Sprint("t", i), "description": "x", "parameters": map[string]any{"type": "object"}})
+			}
+			m["tools"] = tools
+		}, []string{`/tools: may have at most 128 items, has 129; a plugin has 1 to 128 tools; split larger ones`}},
+		{"tool name", func(m map[string]any) { tool(m, 1)["name"] = "a b" }, []string{`/tools/1/name: has the wrong form; start with a letter and go on with letters, digits, _ or -, for example "csv_query"`}},
+		{"same name", func(m map[string]any) { tool(m, 1)["name"] = "ECHO" },
+			[]string{`/tools/1/name: "ECHO" is also the name of tool 0 (case does not count); give each tool a name of its own`}},
+		{"control tool", func(m map[string]any) { tool(m, 1)["name"] = "exec" }, []string{`/tools/1/name: "exec" is reserved; choose another name, for example with a prefix`}},
+		{"a name that makes a promise of tools", func(m map[string]any) { tool(m, 1)["name"] = "then" }, []string{`/tools/1/name: "then" is reserved; choose another name, for example with a prefix`}},
+		{"no parameters", func(m map[string]any) { delete(tool(m, 0), "parameters") },
+			[]string{`/tools/0: missing required property "parameters" (object); a tool without input has "parameters": {"type": "object"}`}},
+		{"parameters without type", func(m map[string]any) { tool(m, 0)["parameters"] = map[string]any{} },
+			[]string{`/tools/0/parameters: does not say that the input is an object; write "type": "object" in it: a tool takes named values`}},
+		{"parameters of no schema", func(m map[string]any) {
+			tool(m, 0)["parameters"] = map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "strng"}}}
+		}, []string{`/tools/0/parameters/properties/a/type: `}},
+		{"parameters from a file", func(m map[string]any) {
+			tool(m, 0)["parameters"] = map[string]any{"type": "object", "$ref": "file:///etc/passwd"}
+		}, []string{`/tools/0/parameters: the JSON Schema refers to another document: "file:///etc/passwd" is outside`}},
+		{"returns with look-ahead", func(m map[string]any) { tool(m, 0)["returns"] = map[string]any{"pattern": "(?=x)"} },
+			[]string{`/tools/0/returns/pattern: unusable regular expression`}},
+		{"contradiction", func(m map[string]any) {
+			tool(m, 0)["annotations"] = map[string]any{"readOnly": true, "destructive": true}
+		}, []string{`/tools/0/annotations: readOnly and destructive contradict each other; claim one of them`}},
+		{"approval", func(m map[string]any) { tool(m, 0)["approval"] = "asks" },
+			[]string{`/tools/0/approval: expected one of "never", "ask" or "always", did you mean "ask"?; write "never", "ask" or "always", or leave it to the host`}},
+		{"export of the runtime", func(m map[string]any) { tool(m, 0)["export"] = "_initialize" },
+			[]string{`/tools/0/export: "_initialize" is for the runtime, not for calls; name the function of the tool`}},
+		{"timeout", func(m map[string]any) { tool(m, 0)["timeoutMs"] = 0 }, []string{`/tools/0/timeoutMs: must be at least 1, got 0; write whole milliseconds from 1 to 600000`}},
+		{"example", func(m map[string]any) {
+			tool(m, 0)["parameters"] = map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
+			tool(m, 0)["returns"] = map[string]any{"type": "string"}
+			tool(m, 0)["examples"] = []any{map[string]any{"input": map[string]any{"n": "1"}, "output": 3}}
+		}, []string{
+			`/tools/0/examples/0/input/n: does not match the tool's parameters: expected integer, got string`,
+			`/tools/0/examples/0/output: does not match the tool's returns: expected string, got number`,
+		}},
+		{"memory", perms("memoryBytes", 100), []string{`/permissions/memoryBytes: must be at least 1048576, got 100; write bytes from 1048576 (1 MiB) to 1073741824 (1 GiB)`}},
+		{"hosts", perms("hosts", []any{map[string]any{"host": "example.com"}}),
+			[]string{`/permissions/hosts: asks for network access, which cannot be granted; remove it: this version of Cloister does not support it yet`}},
+		{"config", perms("config", []any{"a"}), []string{`/permissions/config: asks for configuration`}},
+		{"secrets", perms("secrets", []any{"a"}), []string{`/permissions/secrets: asks for secrets`}},
+		{"kv", perms("kv", true), []string{`/permissions/kv: asks for a key-value store`}},
+		{"tools", perms("tools", []any{"a"}), []string{`/permissions/tools: asks for calling other tools`}},
+		{"unknown permission", perms("files", []any{"/"}), []string{`/permissions/files: unknown property "files"`}},
+		{"namespaces", func(m map[string]any) { m["namespaces"] = []any{map[string]any{"id": "x"}} }, []string{`/namespaces: asks for namespaces`}},
+		{"certification", func(m map[string]any) { m["certification"] = map[string]any{"report": "x"} }, []string{`/certification: asks for certification`}},
+		{"invisible text", func(m map[string]any) { tool(m, 0)["description"] = "safe\u202egnp.exe" }, []string{`/tools/0/description: holds the invisible character U+202E; remove it`}},
+		{"terminal escape", func(m map[string]any) { m["description"] = "\x1b[2J" }, []string{`/description: holds the invisible character U+001B; remove it`}},
+		{"blank", func(m map[string]any) { m["description"] = "  \n" }, []string{`/description: is blank; write something, or leave it out`}},
+		{"joined emoji", func(m map[string]any) { m["description"] = "for a 👨‍👩‍👧 and a\u00a0half" }, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := mistakes(t, tt.change)
+			ok := len(got) == len(tt.want)
+			for i := range min(len(got), len(tt.want)) {
+				ok = ok && strings.HasPrefix(got[i], tt.want[i])
+			}
+			if !ok {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(tt.want, "\n  "))
+			}
+		})
+	}
+}
+
+// An author sees all mistakes at once, whatever kind they are of.
+func TestManifestMistakesAtOnce(t *testing.T) {
+	got := mistakes(t, func(m map[string]any) {
+		m["version"], m["licens"] = "1", "MIT"
+		tool(m, 0)["name"] = "echo echo"
+		tool(m, 1)["name"] = "COUNT"
+		tool(m, 3)["parameters"] = map[string]any{"type": "object", "required": "x"}
+		tool(m, 4)["description"] = "\u200b"
+		m["permissions"] = map[string]any{"kv": true, "memoryBytes": "64M"}
+		delete(m, "description")
+	})
+	var places []string
+	for _, line := range got {
+		place, _, _ := strings.Cut(line, ": ")
+		places = append(places, place)
+	}
+	want := []string{"(the whole file)", "/licens", "/permissions/kv", "/permissions/memoryBytes", "/tools/0/name", "/tools/2/name",
+		"/tools/3/parameters/required", "/tools/4/description", "/version"}
+	if diff := cmp.Diff(want, places); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, strings.Join(got, "\n"))
+	}
+}
+
+func TestManifestSyntax(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
+	for name, tt := range map[string]struct{ in, want string }{
+		"empty":         {"", "the text ends before"},
+		"not JSON":      {"abi: x", "mend the JSON"},
+		"a list":        {"[]", "expected object, got array"},
+		"duplicate key": {`{"id":"a.b","id":"c.d"}`, `/id: the key "id" appears twice`},
+		"too deep":      {deep, "nested deeper"},
+		"too large":     {`{"x":"` + strings.Repeat("x", MaxManifestBytes) + `"}`, "bytes are more than"},
+		"invalid UTF-8": {"{\"id\":\"\xff\"}", "UTF-8"},
+		"number bomb":   {`{"id":1e999999999}`, "exponent"},
+	} {
+		got := problems(t, tt.in)
+		if len(got) == 0 || !strings.Contains(got[0], tt.want) {
+			t.Errorf("%s: %q, want it to say %q", name, got, tt.want)
+		}
+	}
+}
+
+// A manifest of nothing but mistakes is neither slow nor endless.
+func TestManifestManyMistakes(t *testing.T) {
+	list := "[" + strings.Repeat(`{"x":1,"examples":[{},{}],"parameters":{}},`, 5000) + "0]"
+	_, err := ParseManifest([]byte(`{"tools":` + list + `}`))
+	var me *ManifestError
+	if !errors.As(err, &me) || len(me.Problems) > MaxProblems || !me.More {
+		t.Fatalf("ParseManifest = %.300v", err)
+	}
+	if n := len(err.Error()); n > 100_000 {
+		t.Errorf("error text of %d bytes", n)
+	}
+}
+
+// The published schema and the Go types are two statements of one thing.
+func TestManifestSchemaMatchesTypes(t *testing.T) {
+	var published map[string]any
+	if err := json.Unmarshal(ManifestSchema(), &published); err != nil {
+		t.Fatal(err)
+	}
+	defs := published["$defs"].(map[string]any)
+	compare := func(name string, typ reflect.Type, s map[string]any) {
+		t.Helper()
+		props := s["properties"].(map[string]any)
+		if s["additionalProperties"] != false {
+			t.Errorf("%s lets unknown members pass", name)
+		}
+		var fields []string
+		var required []any
+		for f := range typ.NumField() {
+			tag := typ.Field(f).Tag.Get("json")
+			field, opts, _ := strings.Cut(tag, ",")
+			fields = append(fields, field)
+			if opts == "" {
+				required = append(required, field)
+			}
+			prop, _ := props[field].(map[string]any)
+			if ref, ok := prop["$ref"].(string); ok {
+				prop = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+			}
+			if want := jsonType(typ.Field(f).Type, field); prop["type"] != want {
+				t.Errorf("%s.%s has the type %v in the schema, %v in Go", name, field, prop["type"], want)
+			}
+		}
+		slices.Sort(fields)
+		if diff := cmp.Diff(fields, sortedKeys(props)); diff != "" {
+			t.Errorf("%s: members (-Go +schema):\n%s", name, diff)
+		}
+		got, _ := s["required"].([]any)
+		if diff := cmp.Diff(required, got); diff != "" {
+			t.Errorf("%s: required (-Go +schema):\n%s", name, diff)
+		}
+	}
+	compare("manifest", reflect.TypeFor[Manifest](), published)
+	compare("tool", reflect.TypeFor[Tool](), defs["tool"].(map[string]any))
+	compare("annotations", reflect.TypeFor[Annotations](), defs["annotations"].(map[string]any))
+	compare("example", reflect.TypeFor[Example](), defs["example"].(map[string]any))
+	compare("permissions", reflect.TypeFor[Permissions](), defs["permissions"].(map[string]any))
+
+	abi := published["properties"].(map[string]any)["abi"].(map[string]any)
+	if abi["const"] != ManifestABI {
+		t.Errorf("the schema's abi is %v", abi["const"])
+	}
+	approval := defs["tool"].(map[string]any)["properties"].(map[string]any)["approval"].(map[string]any)
+	if diff := cmp.Diff([]any{string(ApprovalNever), string(ApprovalAsk), string(ApprovalAlways)}, approval["enum"]); diff != "" {
+		t.Errorf("approval (-Go +schema):\n%s", diff)
+	}
+	for place := range suggestions {
+		if !placeExists(published, defs, place) {
+			t.Errorf("there is a suggestion for %q, which the schema does not have", place)
+		}
+	}
+}
+
+// jsonType is what a field's type is in the schema.
+func jsonType(t reflect.Type, field string) any {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		if field == "output" {
+			return nil // any JSON
+		}
+		return "object"
+	case t.Kind() == reflect.Slice:
+		return "array"
+	case t.Kind() == reflect.String:
+		return "string"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		return "integer"
+	}
+	return "object"
+}
+
+func sortedKeys(m map[string]any) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// placeExists follows a key of suggestions through the schema.
+func placeExists(at, defs map[string]any, place string) bool {
+	path, _, _ := strings.Cut(place, " ")
+	for _, part := range strings.Split(path, "/")[1:] {
+		if ref, ok := at["$ref"].(string); ok {
+			at = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+		}
+		var next any
+		if part == "*" {
+			next = at["items"]
+		} else if props, ok := at["properties"].(map[string]any); ok {
+			next = props[part]
+		}
+		var ok bool
+		if at, ok = next.(map[string]any); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func FuzzManifest(f *testing.F) {
+	for _, path := range []string{"../examples/plugins/csvquery/" + ManifestFile} {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Add([]byte(minimal("a.b", "t")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := ParseManifest(data)
+		if err != nil {
+			var me *ManifestError
+			if !errors.As(err, &me) || len(me.Problems) == 0 || len(me.Problems) > MaxProblems {
+				t.Fatalf("ParseManifest = %v, want problems", err)
+			}
+			return
+		}
+		// What is accepted grants nothing that is reserved and can be used.
+		p := m.Permissions
+		if len(p.Hosts)+len(p.Config)+len(p.Secrets)+len(p.Tools)+len(m.Namespaces)+len(m.Certification) > 0 || p.KV {
+			t.Fatalf("a reserved permission passed: %s", data)
+		}
+		names := map[string]bool{}
+		for _, tool := range m.Tools {
+			if names[strings.ToLower(tool.Name)] {
+				t.Fatalf("a name passed twice: %s", data)
+			}
+			names[strings.ToLower(tool.Name)] = true
+			if _, err := schema.Compile(tool.Parameters); err != nil {
+				t.Fatalf("parameters passed that do not compile: %v", err)
+			}
+		}
+	})
+}
