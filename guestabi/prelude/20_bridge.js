@@ -32,10 +32,16 @@ function request(letter, rest) {
   }
   const slot = free[--freeSlots];
   outbox += letter + slotText[slot] + rest + '\n';
-  return new GuestPromise((resolve, reject) => {
-    resolvers[slot] = resolve;
-    rejecters[slot] = reject;
-  });
+  opening = slot;
+  return new GuestPromise(keep);
+}
+
+// keep stores the functions of the promise being made. One function for all
+// requests costs less than a closure for each.
+let opening = 0;
+function keep(resolve, reject) {
+  resolvers[opening] = resolve;
+  rejecters[opening] = reject;
 }
 
 // encode gives JSON text, with null for what JSON has no word for.
