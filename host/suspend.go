@@ -1,0 +1,158 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/quickjs"
+)
+
+// suspend saves the VM and gives a waiting result, or fails the run if the
+// snapshot or the number of suspended runs is over its bound.
+func (c *cell) suspend(ctx context.Context, reason guestabi.WaitReason) *Result {
+	h := c.h
+	start := time.Now()
+	snap, err := c.g.vm.Snapshot(c.g.main)
+	if err != nil {
+		return c.failed(ctx, fail(guestabi.ReasonInternalError, "the program's state could not be saved"))
+	}
+	if len(snap) > h.cfg.MaxSnapshotBytes {
+		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes %d bytes, more than the %d that are allowed; keep less data across an await", len(snap), h.cfg.MaxSnapshotBytes))
+	}
+	if !h.reserve(c) {
+		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", h.cfg.MaxSuspendedRuns))
+	}
+	if err := h.o.Snapshots.Put(ctx, c.id, snap); err != nil {
+		h.unreserve(c)
+		return c.failed(ctx, fail(guestabi.ReasonInternalError, "the program's state could not be stored"))
+	}
+	c.saved = sha256.Sum256(snap)
+	c.g.vm.Close()
+	c.g.vm = nil
+	c.telemetry.Snapshot = &SnapshotTelemetry{Bytes: len(snap), Ms: ms(time.Since(start))}
+	res := c.result(&Result{Status: guestabi.StatusWaiting, RunID: c.id, Waiting: reason, Pending: c.pending()})
+	c.telemetry.Snapshot = nil
+	c.run.stamp(&TraceEvent{Event: "suspend", RunID: c.id, OutputBytes: len(snap)})
+	if !c.park() {
+		return c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
+	}
+	return res
+}
+
+// reserve takes one of the places for suspended runs.
+func (h *Host) reserve(c *cell) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || len(h.suspended) >= h.cfg.MaxSuspendedRuns {
+		return false
+	}
+	h.suspended[c.id] = c
+	return true
+}
+
+func (h *Host) unreserve(c *cell) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.suspended, c.id)
+}
+
+// park leaves the cell waiting. It says false if the cell was aborted meanwhile:
+// nobody else would end it then.
+func (c *cell) park() bool {
+	ttl := time.Duration(c.h.cfg.SnapshotTTLSeconds) * time.Second
+	c.mu.Lock()
+	c.state, c.driving, c.expires = guestabi.StateWaiting, false, c.h.o.Now().Add(ttl)
+	aborted := c.ctx.Err() != nil
+	if aborted {
+		c.driving = true
+	}
+	c.mu.Unlock()
+	if aborted {
+		c.h.dropSnapshot(c)
+		return false
+	}
+	c.h.schedule(ttl)
+	return true
+}
+
+// schedule makes the sweeper run no later than after d. There is one timer for
+// all suspended runs, and none while there are none.
+func (h *Host) schedule(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sweeper == nil && !h.closed {
+		h.sweeper = time.AfterFunc(d, h.sweep)
+	}
+}
+
+// sweep expires what is due and sets the next alarm.
+func (h *Host) sweep() {
+	h.mu.Lock()
+	h.sweeper = nil
+	cells := make([]*cell, 0, len(h.suspended))
+	for _, c := range h.suspended {
+		cells = append(cells, c)
+	}
+	h.mu.Unlock()
+	now := h.o.Now()
+	next := time.Duration(0)
+	for _, c := range cells {
+		left, waiting := c.timeLeft(now)
+		switch {
+		case !waiting:
+		case left <= 0:
+			c.expire()
+		case next == 0 || left < next:
+			next = left
+		}
+	}
+	if next > 0 {
+		h.schedule(max(next, 10*time.Millisecond))
+	}
+}
+
+func (c *cell) timeLeft(now time.Time) (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.expires.Sub(now), c.state == guestabi.StateWaiting && !c.driving
+}
+
+func (c *cell) expire() {
+	c.run.stamp(&TraceEvent{Event: "expire", RunID: c.id})
+	c.end(guestabi.StateExpired)
+}
+
+// dropSnapshot forgets a suspended run.
+func (h *Host) dropSnapshot(c *cell) {
+	h.unreserve(c)
+	// A store that cannot delete keeps an unguessable name that nothing refers to.
+	_ = h.o.Snapshots.Delete(context.Background(), c.id)
+}
+
+// restore brings the VM back.
+func (c *cell) restore(ctx context.Context) error {
+	bad := func(text string) error { return fail(guestabi.ReasonSnapshotRestoreFailed, "%s", text) }
+	snap, err := c.h.o.Snapshots.Get(ctx, c.id)
+	if err != nil {
+		return bad("the program's state is no longer in the store")
+	}
+	if len(snap) > c.h.cfg.MaxSnapshotBytes || sha256.Sum256(snap) != c.saved {
+		return bad("the stored state is not the one that was saved")
+	}
+	vm, roots, err := c.tmpl.Restore(ctx, snap, &quickjs.VMOptions{Now: c.h.o.Now})
+	if err != nil || len(roots) != 1 {
+		if vm != nil {
+			vm.Close()
+		}
+		return bad("the program's state could not be restored")
+	}
+	c.g = guest{vm: vm, main: roots[0]}
+	c.mu.Lock()
+	c.state = guestabi.StateRunning
+	c.mu.Unlock()
+	c.h.dropSnapshot(c)
+	c.run.stamp(&TraceEvent{Event: "resume", RunID: c.id})
+	return nil
+}
