@@ -177,14 +177,15 @@ func (c *CodeModeConfig) set(key string, v any) string {
 		if !ok {
 			return "must be an array of strings"
 		}
-		c.Languages = []string{}
+		languages := []string{}
 		for _, e := range list {
 			s, ok := e.(string)
 			if !ok {
 				return "must be an array of strings"
 			}
-			c.Languages = append(c.Languages, s)
+			languages = append(languages, s)
 		}
+		c.Languages = languages
 	default:
 		return "unknown key"
 	}

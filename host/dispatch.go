@@ -55,6 +55,11 @@ func (r *Run) callTool(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref 
 	if err := r.approve(ctx, tc, ref, waiting); err != nil {
 		return nil, err
 	}
+	if ref.prepare != nil {
+		if err := ref.prepare(ctx, r); err != nil {
+			return nil, err
+		}
+	}
 	if ref.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, ref.timeout)

@@ -18,6 +18,9 @@ type toolRef struct {
 	timeout         time.Duration
 	client          bool // executed by the caller of Exec
 	invoke          func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)
+	// prepare, if set, does what comes before a call and does not count against
+	// its timeout: a plugin is compiled at its first use.
+	prepare func(ctx context.Context, r *Run) error
 }
 
 // register turns the host's tools and plugins into catalog entries.
@@ -77,6 +80,10 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
 	name := t.Name
 	ref := &toolRef{approval: Approval(t.Approval), timeout: p.Timeout(name)}
+	ref.prepare = func(ctx context.Context, r *Run) error {
+		_, err := r.instance(ctx, p)
+		return err
+	}
 	ref.invoke = func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
 		return r.callPlugin(ctx, p, name, input)
 	}

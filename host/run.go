@@ -149,21 +149,37 @@ func (r *Run) callPlugin(ctx context.Context, p *plugins.Plugin, tool string, in
 	return out, err
 }
 
+// instance gives this run's instance of a plugin. Making one may mean to compile
+// the plugin, so nothing is locked meanwhile; of two that were made, one is kept.
 func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instance, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+	in, closed := r.instances[p.ID()], r.closed
+	r.mu.Unlock()
+	if closed {
 		return nil, ErrClosed
 	}
-	if in := r.instances[p.ID()]; in != nil {
+	if in != nil {
 		return in, nil
 	}
-	in, err := p.NewInstance(ctx)
+	made, err := p.NewInstance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.instances[p.ID()] = in
-	return in, nil
+	r.mu.Lock()
+	in, closed = r.instances[p.ID()], r.closed
+	if in == nil && !closed {
+		r.instances[p.ID()] = made
+	}
+	r.mu.Unlock()
+	switch {
+	case closed:
+		made.Close()
+		return nil, ErrClosed
+	case in != nil:
+		made.Close()
+		return in, nil
+	}
+	return made, nil
 }
 
 func entryOf(e *catalog.Entry, full bool) CatalogEntry {

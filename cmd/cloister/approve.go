@@ -21,7 +21,7 @@ type approver struct {
 	listen  sync.Once
 	lines   chan string
 
-	ask sync.Mutex // one question at a time
+	one sync.Mutex // question at a time
 }
 
 // approver gives nil unless standard input and standard error are a terminal and
@@ -52,23 +52,25 @@ func (p *approver) function() func(context.Context, *host.ToolCall) (host.Decisi
 
 // approve asks one question and waits for the answer.
 func (p *approver) approve(ctx context.Context, call *host.ToolCall) (host.Decision, error) {
-	p.ask.Lock()
-	defer p.ask.Unlock()
+	p.one.Lock()
+	defer p.one.Unlock()
 	if ctx.Err() != nil {
 		return host.Decision{}, ctx.Err()
 	}
-	p.ui.hold(true)
-	defer p.ui.hold(false)
 	p.listen.Do(func() { go p.read() })
-	p.ui.do(func() { p.ui.print(p.ui.err, question(p.ui.err, call)) })
+	defer p.ui.ask(question(p.ui.err, call))()
 	select {
-	case line := <-p.lines:
+	case line, ok := <-p.lines:
+		if !ok { // Ctrl-D
+			p.ui.print(p.ui.err, "\n")
+		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
 			return host.Decision{Approved: true}, nil
 		}
 		return host.Decision{Reason: "the user refused the call"}, nil
 	case <-ctx.Done():
+		p.ui.print(p.ui.err, "\n")
 		return host.Decision{}, ctx.Err()
 	}
 }
@@ -80,12 +82,12 @@ const maxQuestion = 2000
 func question(s *stream, call *host.ToolCall) string {
 	who := escapeLine(call.Tool)
 	if call.Unsigned {
-		who += " (an unsigned plugin)"
+		who += " (unsigned)"
 	}
 	input := prettyJSON(call.Input, s.width()-2)
 	if len(input) > maxQuestion {
 		input = fmt.Sprintf("%s… (%d bytes in all)", cutBytes(input, maxQuestion), len(call.Input))
 	}
-	return fmt.Sprintf("%s the cell wants to call %s with\n  %s\n%s ", s.paint(styleYellow, "approve?"), s.paint(styleBold, who),
+	return fmt.Sprintf("%s call %s with\n  %s\n%s ", s.paint(styleYellow, "approve?"), s.paint(styleBold, who),
 		strings.ReplaceAll(input, "\n", "\n  "), s.paint(styleYellow, "[y/N]"))
 }

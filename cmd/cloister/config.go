@@ -28,8 +28,10 @@ type config struct {
 	sandbox host.SandboxPolicy
 	// dirs is plugins.dirs, resolved against the file's folder.
 	dirs []string
-	// allowUnsigned is plugins.allowUnsignedUnsafe.
+	// allowUnsigned is plugins.allowUnsignedUnsafe, of a file that the user named.
 	allowUnsigned bool
+	// found says that nobody named the file: it lay in the working folder.
+	found bool
 }
 
 // configPath finds the configuration file: that of --config, that of
@@ -72,6 +74,11 @@ func loadConfig(flag string) (*config, error) {
 	}
 	if err != nil {
 		return nil, usageError(err, "")
+	}
+	if c.found = flag == "" && os.Getenv("CLOISTER_CONFIG") == ""; c.found {
+		// Whoever wrote a folder that the user happens to stand in does not decide
+		// that code without a signature is trusted.
+		c.allowUnsigned = false
 	}
 	return c, nil
 }

@@ -23,7 +23,7 @@
 //	  },
 //	  plugins: {
 //	    dirs: ["plugins"],            // relative to this file
-//	    allowUnsignedUnsafe: true,    // plugins of folders have no signature
+//	    allowUnsignedUnsafe: true,    // plugins of folders have no signature; only in a file that --config names
 //	  },
 //	}
 //

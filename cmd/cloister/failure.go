@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -45,7 +46,11 @@ func failureText(s *stream, src *source, res *host.Result, limits host.CodeModeC
 		}
 	}
 	fmt.Fprintf(&b, "%s %s\n", s.paint(styleDim, "reason:"), reasonText(res))
-	if hint := hintFor(res, limits); hint != "" && !strings.HasSuffix(res.Error, hint) {
+	hint := hintFor(res, limits)
+	if hint == "" && found {
+		hint = absentToolHint(res, line)
+	}
+	if hint != "" && !strings.HasSuffix(res.Error, hint) {
 		fmt.Fprintf(&b, "%s %s\n", s.paint(styleDim, "hint:"), hint)
 	}
 	return b.String()
@@ -106,6 +111,9 @@ func hintFor(res *host.Result, limits host.CodeModeConfig) string {
 		if strings.HasPrefix(res.Error, "TypeError: result of ") {
 			return "a fault of the tool: it promised another form; cloister catalog describe ID shows which"
 		}
+		if strings.HasPrefix(res.Error, "PermissionError: ") && strings.Contains(res.Error, "needs approval") {
+			return "run the cell from a file in a terminal: there you are asked, and only there"
+		}
 		return "catch the error in the cell, or mend the input; cloister catalog describe ID shows what a tool takes"
 	case guestabi.ReasonInternalError, guestabi.ReasonSnapshotRestoreFailed:
 		return "this is a fault of Cloister or of the machine; --trace FILE records what happened"
@@ -142,4 +150,24 @@ func missingHint(text string) string {
 		return ""
 	}
 	return missingNames[name]
+}
+
+// absentToolHint recognises a call of tools.NAME where there is no such tool: the
+// engine only says that something is not a function.
+func absentToolHint(res *host.Result, line string) string {
+	at := res.Column - 1
+	if res.Error != "TypeError: not a function" || at <= 0 || at >= len(line) {
+		return ""
+	}
+	if line[at] == '.' { // the engine's place; that of TypeScript is behind it
+		at++
+	}
+	if !strings.HasSuffix(line[:at], "tools.") {
+		return ""
+	}
+	name := line[at:]
+	if end := strings.IndexFunc(name, func(c rune) bool { return c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }); end >= 0 {
+		name = name[:end]
+	}
+	return fmt.Sprintf("no tool can be called as tools.%s; cloister catalog list, with the same flags, shows what there is", escapeLine(clip(name, 60)))
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cloister-wasm/cloister/plugins"
 )
@@ -21,8 +22,8 @@ func (f *toolFlags) loadPlugins(ctx context.Context, cfg *config, o plugins.Load
 		return nil, nil
 	}
 	if !f.allowUnsigned && !cfg.allowUnsigned {
-		return nil, usageError(errors.New("plugins of folders are development plugins, which nobody has signed, and are not loaded: "+strings.Join(dirs, ", ")),
-			"if you trust them, add --allow-unsigned-unsafe, or set plugins.allowUnsignedUnsafe: true in "+configName)
+		hint := "if you trust them, add --allow-unsigned-unsafe, or set plugins.allowUnsignedUnsafe: true in a file that --config names"
+		return nil, usageError(errors.New("plugins of folders are development plugins, which nobody has signed, and are not loaded: "+strings.Join(dirs, ", ")), hint)
 	}
 	o.AllowUnsignedUnsafe = true
 	o.CacheDir = pluginCache()
@@ -58,6 +59,31 @@ func loadFolder(ctx context.Context, dir string, o *plugins.LoadOptions) ([]*plu
 		errs = []error{fmt.Errorf("%s holds no plugin: neither %s nor folders with one", dir, plugins.ManifestFile)}
 	}
 	return loaded, errs
+}
+
+// compilePlugins makes the machine code of the plugins that have a tool in the
+// run, all at once. Without it the first call of each would pay, within the time
+// that the call and the cell may take: seconds, where nothing is cached yet.
+func (s *session) compilePlugins(ctx context.Context) error {
+	visible := map[string]bool{}
+	for _, e := range s.run.Catalog() {
+		visible[e.SourceName] = true
+	}
+	errs := make([]error, len(s.plugins))
+	var wg sync.WaitGroup
+	for i, p := range s.plugins {
+		if visible[p.ID()] {
+			wg.Go(func() { errs[i] = p.Compile(ctx) })
+		}
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err := errors.Join(errs...); err != nil {
+		return usageError(err, "")
+	}
+	return nil
 }
 
 // withProblems adds the list of a manifest's mistakes to an error that only says

@@ -16,7 +16,13 @@ func (a *app) root() *cobra.Command {
 		Long: `Cloister runs cells: JavaScript or TypeScript that a language model wrote, in a
 sealed guest without files, network, timers or modules. A cell reaches the
 outside through tools alone: Go functions of the host and WebAssembly plugins,
-each call checked against policy and schema.`,
+each call checked against policy and schema.
+
+Environment:
+  CLOISTER_CONFIG     configuration file, instead of ./cloister.json5
+  CLOISTER_ENGINE     quickjs.wasm to use instead of the installed engine
+  CLOISTER_CACHE_DIR  folder for compiled code; "off" for none
+  NO_COLOR            no colours, if not empty`,
 		Example: `  cloister engine install              # once: fetch the JavaScript engine
   cloister run cell.ts
   echo 'return 6 * 7' | cloister run -

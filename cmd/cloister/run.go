@@ -20,7 +20,9 @@ gives the value, "await" works everywhere. The cell finds and calls tools with
 tools.search(query), tools.describe(id), tools.call(id, input) and
 tools.NAME(input); text(...), json(...) and console.log(...) put something out.
 
-Calls that are slow are waited for, however long they take; Ctrl-C stops.
+Calls that are slow are waited for, however long they take; Ctrl-C stops. Before
+a tool that needs approval is called you are asked, if the cell comes from a file
+and you are at a terminal; elsewhere such calls are refused.
 
 Output, in the order of the cell's calls:
   text(...)      standard output, as it is, with a line end where it lacks one
@@ -95,7 +97,31 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 		out: a.stdout, err: a.stderr, open: map[string]string{},
 		progress: a.stderr.tty && !f.quiet && !f.json && f.trace != "-" && os.Getenv("TERM") != "dumb",
 	}
-	approvals := a.approver(u, file)
+	p := &outputPrinter{ui: u, quiet: f.quiet}
+	res, limits, err := f.execute(ctx, a.approver(u, file), src, trace, u, func(r *host.Result) {
+		if !f.json {
+			p.print(r.Output)
+		}
+	})
+	if err = errors.Join(err, trace.close()); err != nil {
+		return hostError(err)
+	}
+	switch {
+	case f.json:
+		return a.printResult(res)
+	case res.Status == guestabi.StatusCompleted:
+		p.value(res.Value)
+		return nil
+	case res.Reason == guestabi.ReasonAborted && ctx.Err() != nil:
+		return errInterrupted
+	}
+	u.do(func() { u.print(u.err, failureText(u.err, src, res, limits)) })
+	return silently(reasonCode(res.Code, res.Reason))
+}
+
+// execute makes a session, runs the cell in it to its end, and closes it, so that
+// the trace is complete. It gives the limits that applied, for messages.
+func (f *runFlags) execute(ctx context.Context, approvals *approver, src *source, trace *traceFile, u *ui, show func(*host.Result)) (*host.Result, host.CodeModeConfig, error) {
 	s, err := f.tools.open(ctx, sessionOptions{
 		host:       host.Options{Trace: sinks{u, trace}, Approve: approvals.function()},
 		limits:     f.limits.apply,
@@ -104,35 +130,19 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 		mustRun:    true,
 	})
 	if err != nil {
-		return errors.Join(err, trace.close())
+		return nil, host.CodeModeConfig{}, err
 	}
 	defer s.close()
 	if !s.run.Active() {
-		return usageError(errors.New("no tool is left for the cell, and without tools code mode is off"), "widen --allow and --deny, or tools.allow and tools.deny in the configuration")
+		return nil, s.cfg.codeMode, usageError(errors.New("no tool is left for the cell, and without tools code mode is off"),
+			"widen --allow and --deny, or tools.allow and tools.deny in the configuration")
 	}
-	p := &outputPrinter{ui: u, quiet: f.quiet}
-	res, err := drive(ctx, s.run, src, u, func(r *host.Result) {
-		if !f.json {
-			p.print(r.Output)
-		}
-	})
-	// The trace is complete when the run is closed.
-	s.run.Close()
-	if err = errors.Join(err, trace.close()); err != nil {
-		return hostError(err)
+	defer u.watch(ctx)()
+	if err := s.compilePlugins(ctx); err != nil {
+		return nil, s.cfg.codeMode, err
 	}
-	if f.json {
-		return a.printResult(res)
-	}
-	if res.Status == guestabi.StatusCompleted {
-		p.value(res.Value)
-		return nil
-	}
-	if res.Reason == guestabi.ReasonAborted && ctx.Err() != nil {
-		return errInterrupted
-	}
-	u.do(func() { u.print(u.err, failureText(u.err, src, res, s.cfg.codeMode)) })
-	return silently(reasonCode(res.Code, res.Reason))
+	res, err := drive(ctx, s.run, src, show)
+	return res, s.cfg.codeMode, err
 }
 
 // pluginOptions shows what plugins write and when one is compiled.
@@ -146,9 +156,7 @@ func (f *runFlags) pluginOptions(u *ui) plugins.LoadOptions {
 
 // drive runs a cell and waits for it until it ends. show is called with every
 // result.
-func drive(ctx context.Context, run *host.Run, src *source, u *ui, show func(*host.Result)) (*host.Result, error) {
-	stop := u.watch(ctx)
-	defer stop()
+func drive(ctx context.Context, run *host.Run, src *source, show func(*host.Result)) (*host.Result, error) {
 	res, err := run.Exec(ctx, host.ExecInput{Code: src.code(), Language: src.language})
 	for {
 		if res == nil {

@@ -20,6 +20,10 @@ import (
 type ui struct {
 	out, err *stream
 
+	// turn is held by whoever writes, and as long as a question is on the screen:
+	// no cell and no plugin writes between a question and its answer.
+	turn sync.Mutex
+
 	mu       sync.Mutex
 	progress bool // show a progress line
 	held     bool // a question is on the screen
@@ -31,6 +35,8 @@ type ui struct {
 
 // do writes to the outputs, undisturbed by the progress line.
 func (u *ui) do(write func()) {
+	u.turn.Lock()
+	defer u.turn.Unlock()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.erase()
@@ -168,10 +174,19 @@ func (u *ui) pluginLog(r plugins.LogRecord) {
 	u.do(func() { u.print(u.err, text) })
 }
 
-// hold keeps the progress line away while a question is on the screen.
-func (u *ui) hold(on bool) {
+// ask puts a question on the screen, which is all there is until the returned
+// function is called.
+func (u *ui) ask(question string) (done func()) {
+	u.turn.Lock()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.erase()
-	u.held = on
+	u.held = true
+	u.print(u.err, question)
+	return func() {
+		u.mu.Lock()
+		u.held = false
+		u.mu.Unlock()
+		u.turn.Unlock()
+	}
 }

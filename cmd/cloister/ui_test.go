@@ -92,10 +92,24 @@ func TestProgressMakesRoom(t *testing.T) {
 	if want := line + "\r\x1b[K"; errs.String() != want || out.String() != "text\nmore\n" {
 		t.Errorf("got %q and %q", errs.String(), out.String())
 	}
-	u.hold(true)
+	// A question stands alone until it is answered.
+	done := u.ask("sure? ")
 	u.draw(u.start.Add(3 * time.Second))
-	if errs.String() != line+"\r\x1b[K" {
-		t.Errorf("the line was drawn over a question: %q", errs.String())
+	wrote := make(chan struct{})
+	go func() {
+		u.do(func() { u.print(u.out, "approve? harmless\n") })
+		close(wrote)
+	}()
+	if u.turn.TryLock() {
+		t.Error("others may write while a question is open")
+	}
+	if want := line + "\r\x1b[Ksure? "; errs.String() != want || out.String() != "text\nmore\n" {
+		t.Errorf("got %q and %q", errs.String(), out.String())
+	}
+	done()
+	<-wrote
+	if out.String() != "text\nmore\napprove? harmless\n" {
+		t.Errorf("after the answer: %q", out.String())
 	}
 }
 
@@ -116,7 +130,7 @@ func TestApprove(t *testing.T) {
 		if r, bad := unsafeIn(errs.String(), "\n"); bad {
 			t.Errorf("%U in the question %q", r, errs.String())
 		}
-		for _, want := range []string{`cloister:acme.mail:send\x1b[2J (an unsigned plugin)`, `[y/N] `} {
+		for _, want := range []string{`cloister:acme.mail:send\x1b[2J (unsigned)`, `[y/N] `} {
 			if !strings.Contains(errs.String(), want) {
 				t.Errorf("the question lacks %q: %q", want, errs.String())
 			}
