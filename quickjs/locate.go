@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// EngineName and EngineVersion identify the pinned engine package.
-	EngineName    = "quickjs-wasi"
+	// EngineName is the npm package of the engine.
+	EngineName = "quickjs-wasi"
+	// EngineVersion is the pinned version of that package.
 	EngineVersion = "3.6.2"
 	// EngineSHA256 is the digest of quickjs.wasm in that package.
 	EngineSHA256 = "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9"

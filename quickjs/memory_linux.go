@@ -159,7 +159,7 @@ type (
 		size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
 		inverted, mask, anyOf, returned                         uint64
 	}
-	pageRegion struct{ start, end, categories uint64 }
+	pageRegion struct{ start, end, _ uint64 } // the last are its categories
 )
 
 const (

@@ -1,6 +1,7 @@
 package extism
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -147,6 +148,21 @@ func TestRefusedModules(t *testing.T) {
 		{"typed references", append([]byte(header), section(1, []byte{1, 0x60, 2, 0x64, 0x70, 0})...), ErrModule, "proposal"},
 		{"invalid code", with(func(m *wasmModule) { m.funcs[0].code = []byte{0x6a} }), ErrModule, ""},
 		{"unknown instruction in an offset", with(func(m *wasmModule) { m.datas = []byte{1, 0, 0x10, 0, 0x0b, 0} }), ErrModule, "instruction"},
+		{"a hundred thousand loops", with(func(m *wasmModule) {
+			m.funcs[0].code = join(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 100_000), []byte{0x41, 0})
+		}), ErrModule, "branches 100000 times"},
+		{"many functions of many branches", with(func(m *wasmModule) {
+			f := wasmFunc{code: join([]byte{0x02, 0x40}, bytes.Repeat([]byte{0x41, 0, 0x0d, 0}, 15_000), []byte{0x0b, 0x41, 0})}
+			for range 9 {
+				m.funcs = append(m.funcs, f)
+			}
+		}), ErrModule, "all together"},
+		{"a jump table by the thousand", with(func(m *wasmModule) {
+			m.funcs[0].code = join([]byte{0x02, 0x40, 0x41, 0, 0x0e}, leb(200_000), make([]byte, 200_001), []byte{0x0b, 0x41, 0})
+		}), ErrModule, "branches"},
+		{"a jump table by the billion", with(func(m *wasmModule) { m.funcs[0].code = join([]byte{0x02, 0x40, 0x41, 0, 0x0e}, huge) }), ErrModule, "more entries"},
+		{"tail call", with(func(m *wasmModule) { m.funcs[0].code = []byte{0x12, 0} }), ErrModule, "0x12"},
+		{"atomics", with(func(m *wasmModule) { m.funcs[0].code = []byte{0x41, 0, 0x41, 0, 0xfe, 0, 2, 0} }), ErrModule, "0xfe"},
 		{"bytes after a section's end", append([]byte(header), section(1, []byte{0, 0})...), ErrModule, "after its end"},
 	}
 	for _, tt := range tests {
@@ -350,15 +366,15 @@ func TestWriteVectorBomb(t *testing.T) {
 	m.importFunc("wasi_snapshot_preview1", "fd_write", 1)
 	m.memory = []byte{0, pages}
 	m.funcs[0].locals = []byte{1, 1, i32}
-	var bytes int
-	i := runs(t, m, Config{LogBytes: 1000, Log: func(r LogRecord) { bytes += len(r.Text) }})
+	var logged int
+	i := runs(t, m, Config{LogBytes: 1000, Log: func(r LogRecord) { logged += len(r.Text) }})
 	_, err := i.Call(context.Background(), "run", nil)
 	var ge *GuestError
 	if !errors.As(err, &ge) || ge.Code == 0 {
 		t.Errorf("fd_write = %v, want an error code", err)
 	}
-	if bytes > 1200 {
-		t.Errorf("%d bytes reached the log", bytes)
+	if logged > 1200 {
+		t.Errorf("%d bytes reached the log", logged)
 	}
 }
 

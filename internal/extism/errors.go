@@ -42,7 +42,10 @@ type ModuleError struct {
 	Detail string
 }
 
+// Error is one bounded line.
 func (e *ModuleError) Error() string { return e.Kind.Error() + ": " + e.Detail }
+
+// Unwrap gives the sentinel.
 func (e *ModuleError) Unwrap() error { return e.Kind }
 
 // ImportError lists all imports that were refused.
@@ -57,6 +60,7 @@ type RefusedImport struct {
 	Why string
 }
 
+// Error is one bounded line.
 func (e *ImportError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrImport.Error())
@@ -74,6 +78,7 @@ func (e *ImportError) Error() string {
 	return b.String()
 }
 
+// Unwrap gives the sentinel.
 func (e *ImportError) Unwrap() error { return ErrImport }
 
 // ExportError names an export that cannot be called.
@@ -81,9 +86,12 @@ type ExportError struct {
 	Name, Detail string
 }
 
+// Error is one bounded line.
 func (e *ExportError) Error() string {
 	return fmt.Sprintf("%v: %q %s", ErrExport, cut(e.Name, maxName), e.Detail)
 }
+
+// Unwrap gives the sentinel.
 func (e *ExportError) Unwrap() error { return ErrExport }
 
 // LimitError says what is too large.
@@ -94,12 +102,15 @@ type LimitError struct {
 	Limit, Got int64
 }
 
+// Error is one bounded line.
 func (e *LimitError) Error() string {
 	if e.Got == 0 {
 		return fmt.Sprintf("the plugin's %s is over the limit of %d bytes", e.What, e.Limit)
 	}
 	return fmt.Sprintf("the plugin's %s of %d bytes is over the limit of %d bytes", e.What, e.Got, e.Limit)
 }
+
+// Unwrap gives the sentinel.
 func (e *LimitError) Unwrap() error { return ErrLimit }
 
 // GuestError is what the plugin itself reported: a return code other than 0, or an error message. It is data, not a
@@ -111,6 +122,7 @@ type GuestError struct {
 	Message string
 }
 
+// Error is one bounded line.
 func (e *GuestError) Error() string {
 	if e.Message == "" {
 		return fmt.Sprintf("the plugin returned code %d", e.Code)
@@ -131,6 +143,7 @@ type TrapError struct {
 	Output string
 }
 
+// Error is one bounded line.
 func (e *TrapError) Error() string { return e.sentinel().Error() + ": " + e.Reason }
 
 func (e *TrapError) sentinel() error {
@@ -159,6 +172,7 @@ func stopped(ctx context.Context, began bool) error {
 	return &StoppedError{Cause: context.Cause(ctx), Began: began, err: ctx.Err()}
 }
 
+// Error is one bounded line.
 func (e *StoppedError) Error() string {
 	if errors.Is(e.err, context.DeadlineExceeded) {
 		return "the plugin call took longer than it may"

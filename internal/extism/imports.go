@@ -28,10 +28,10 @@ var envImports = func() map[string]disposal {
 		"output_offset": {why: host}, "output_length": {why: host},
 	}
 	for _, name := range []string{"alloc", "free", "length", "length_unsafe", "load_u64",
-		"input_length", "input_offset", "input_load_u8", "input_load_u64", "output_set", "error_set"} {
+		"input_offset", "input_load_u64", "output_set", "error_set"} {
 		m[name] = disposal{}
 	}
-	for _, name := range []string{"load_u8", "store_u8", "store_u64", "get_log_level",
+	for _, name := range []string{"input_length", "input_load_u8", "load_u8", "store_u8", "store_u64", "get_log_level",
 		"log_trace", "log_debug", "log_info", "log_warn", "log_error"} {
 		m[name] = disposal{replaced: true}
 	}

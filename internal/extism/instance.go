@@ -30,7 +30,9 @@ type Instance struct {
 	turn    chan struct{} // holds a token while no call runs
 	closing context.Context
 	close   context.CancelCauseFunc
-	sleep   context.Context // of the running call, for WASI's sleep
+	// Of the running call:
+	sleep    context.Context // for WASI's sleep
+	inputLen int
 
 	dead   atomic.Bool // finished by a trap, a stop, or an exit
 	closed sync.Once
@@ -161,7 +163,7 @@ func (i *Instance) Call(ctx context.Context, export string, input []byte) ([]byt
 func (i *Instance) call(ctx context.Context, export string, input []byte) (out []byte, err error) {
 	ctx, stop := i.callContext(ctx)
 	defer stop()
-	i.sleep = ctx
+	i.sleep, i.inputLen = ctx, len(input)
 	i.memories.reset()
 	i.log.begin()
 	defer i.log.end()

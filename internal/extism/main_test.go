@@ -117,6 +117,7 @@ type wasmModule struct {
 	start    int    // index + 1 of the start function
 	elements []byte // raw section
 	datas    []byte // raw section
+	count    []byte // raw section of the number of data segments
 	funcs    []wasmFunc
 	custom   []byte // raw section, put first
 }
@@ -197,7 +198,7 @@ func (m *wasmModule) bytes() []byte {
 	}
 	return join([]byte("\x00asm\x01\x00\x00\x00"), section(0, m.custom), section(1, types), section(2, imports), section(3, funcs),
 		section(4, m.tables), section(5, memory), section(6, m.globals), section(7, join(leb(nexports), exports)), section(8, start),
-		section(9, m.elements), section(10, codes), section(11, m.datas))
+		section(9, m.elements), section(12, m.count), section(10, codes), section(11, m.datas))
 }
 
 // run is a module with one function () → i32 called run.

@@ -3,12 +3,10 @@ package extism
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 
 	ext "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // kernelBytes is what the SDK's kernel needs beside input and output: it starts with 1 MiB, and a PDK keeps log messages
@@ -32,7 +30,7 @@ type Module struct {
 }
 
 // Check runs the checks of [Compile] without compiling: format, declared sizes, imports, and the exports a caller
-// will need. It takes milliseconds.
+// will need. It takes some ten milliseconds for a Go plugin.
 func Check(wasm []byte, exports ...string) error {
 	p, err := prepare(wasm)
 	if err != nil {
@@ -76,7 +74,8 @@ func Compile(ctx context.Context, wasm []byte, config Config) (*Module, error) {
 	return m, nil
 }
 
-// compileSDK runs the SDK's compilation. It panics where it cannot return an error.
+// compileSDK runs the SDK's compilation. It panics where it cannot return an error. wazero's compiler runs on this
+// goroutine alone: a panic of one of its workers could not be caught.
 func compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (c *ext.CompiledPlugin, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -87,7 +86,6 @@ func compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache)
 	if cache != nil {
 		rc = rc.WithCompilationCache(cache)
 	}
-	ctx = experimental.WithCompilationWorkers(ctx, min(runtime.GOMAXPROCS(0), 4))
 	manifest := ext.Manifest{
 		Wasm:   []ext.Wasm{ext.WasmData{Data: wasm}},
 		Memory: &ext.ManifestMemory{}, // no variables, no HTTP responses

@@ -2,8 +2,6 @@ package extism
 
 import (
 	"encoding/binary"
-	"fmt"
-	"slices"
 )
 
 // Bounds on what a module declares. wazero allocates by several of these before it reads what should fill them.
@@ -49,6 +47,7 @@ type preparer struct {
 	types   []sig
 	funcs   []uint32 // type of each function, imported ones first
 	refused []RefusedImport
+	counted bool // there is a data count: instructions may name data segments
 	result  prepared
 }
 
@@ -118,14 +117,17 @@ func (p *preparer) section(id byte, body []byte, r *cursor) {
 		s.b = nil // contents are bounded by their bytes
 	case secExport:
 		p.exportSection(s)
-	case secStart, secCount:
+	case secStart:
+		s.u32()
+	case secCount:
+		p.counted = true
 		s.u32()
 	case secElement:
 		elementSection(s)
 	case secCode:
 		out = codeSection(s)
 	case secData:
-		dataSection(s)
+		out = dataSection(s, p.counted)
 	default:
 		s.fail("section %d is of a proposal that is not supported", id)
 	}
@@ -248,11 +250,12 @@ func (p *preparer) exportSection(s *cursor) {
 }
 
 // codeSection prefixes each body with an empty loop (0x03 0x40 0x0b), whose header is where wazero looks at the
-// deadline.
+// deadline, unless the body comes to a loop of its own before it can do anything else.
 func codeSection(s *cursor) []byte {
 	n := s.count()
 	out := make([]byte, 0, len(s.b)+int(n)*4)
 	out = binary.AppendUvarint(out, uint64(n))
+	squares := 0
 	for range n {
 		body := s.bytes(s.u32())
 		f := &cursor{b: body}
@@ -267,16 +270,49 @@ func codeSection(s *cursor) []byte {
 		case locals > maxLocals:
 			s.fail("a function has %d locals, more than %d", locals, maxLocals)
 		}
+		code := *f
+		branches := code.branches()
+		if squares += branches * branches; branches > maxBranches || squares > maxBranchSquares {
+			s.fail("a function branches %d times, or all together too often: compiling it would take minutes; split it", branches)
+		}
+		if code.err != nil && s.err == nil {
+			s.err = code.err
+		}
 		if s.err != nil {
 			return nil
 		}
-		head := len(body) - len(f.b)
-		out = binary.AppendUvarint(out, uint64(len(body)+3))
+		head, loop := len(body)-len(f.b), []byte{0x03, 0x40, 0x0b}
+		if startsWithLoop(*f) {
+			loop = nil
+		}
+		out = binary.AppendUvarint(out, uint64(len(body)+len(loop)))
 		out = append(out, body[:head]...)
-		out = append(out, 0x03, 0x40, 0x0b)
+		out = append(out, loop...)
 		out = append(out, body[head:]...)
 	}
 	return out
+}
+
+// startsWithLoop looks past instructions that neither branch nor call. Functions of a Go plugin begin with a few of
+// them and the loop that resumes goroutines.
+func startsWithLoop(c cursor) bool {
+	for c.err == nil {
+		switch op := c.byte(); op {
+		case 0x03: // loop
+			return true
+		case 0x02: // block, of no or one result
+			if c.byte() >= 0x80 {
+				return false
+			}
+		case 0x20, 0x21, 0x22, 0x23: // local.get, local.set, local.tee, global.get
+			c.u32()
+		case 0x41: // i32.const
+			c.signed(5)
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 func elementSection(s *cursor) {
@@ -302,118 +338,6 @@ func elementSection(s *cursor) {
 			} else {
 				s.u32()
 			}
-		}
-	}
-}
-
-func dataSection(s *cursor) {
-	for range s.count() {
-		flags := s.u32()
-		if flags > 2 {
-			s.fail("a data segment is of a proposal that is not supported")
-			return
-		}
-		if flags == 2 {
-			s.u32() // memory
-		}
-		if flags != 1 {
-			s.constExpr()
-		}
-		s.bytes(s.u32())
-	}
-}
-
-// cursor reads the binary format. After a fault it gives zeros and remembers the first fault.
-type cursor struct {
-	b   []byte
-	err error
-}
-
-func (c *cursor) fail(format string, args ...any) {
-	if c.err == nil {
-		c.err = fmt.Errorf(format, args...)
-	}
-	c.b = nil
-}
-
-func (c *cursor) byte() byte {
-	if len(c.b) == 0 {
-		c.fail("it is cut off")
-		return 0
-	}
-	v := c.b[0]
-	c.b = c.b[1:]
-	return v
-}
-
-func (c *cursor) u32() uint32 {
-	v, n := binary.Uvarint(c.b[:min(len(c.b), 5)])
-	if n <= 0 || v > 1<<32-1 {
-		c.fail("a number is malformed")
-		return 0
-	}
-	c.b = c.b[n:]
-	return uint32(v)
-}
-
-func (c *cursor) bytes(n uint32) []byte {
-	if int64(n) > int64(len(c.b)) {
-		c.fail("it declares more bytes than it has")
-		return nil
-	}
-	v := c.b[:n]
-	c.b = c.b[n:]
-	return v
-}
-
-// count reads the length of a vector. Each entry takes a byte at least, so that a larger length is a lie.
-func (c *cursor) count() uint32 {
-	n := c.u32()
-	if int64(n) > int64(len(c.b)) {
-		c.fail("it declares more entries than it has bytes")
-		return 0
-	}
-	return n
-}
-
-func (c *cursor) name() string { return string(c.bytes(c.u32())) }
-
-func (c *cursor) types() []byte {
-	n := c.count()
-	if n > maxParams {
-		c.fail("a function has %d parameters or results, more than %d", n, maxParams)
-		return nil
-	}
-	t := c.bytes(n)
-	if slices.Contains(t, 0x63) || slices.Contains(t, 0x64) { // typed references: longer than a byte
-		c.fail("a type is of a proposal that is not supported")
-	}
-	return t
-}
-
-// constExpr skips a constant expression.
-func (c *cursor) constExpr() {
-	for c.err == nil {
-		switch op := c.byte(); op {
-		case 0x0b: // end
-			return
-		case 0x41, 0x42: // i32.const, i64.const: signed numbers, skipped byte by byte
-			for range 10 {
-				if c.byte()&0x80 == 0 {
-					break
-				}
-			}
-		case 0x43: // f32.const
-			c.bytes(4)
-		case 0x44: // f64.const
-			c.bytes(8)
-		case 0x23, 0xd2: // global.get, ref.func
-			c.u32()
-		case 0xd0: // ref.null
-			c.byte()
-		case 0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e: // extended constants
-		default:
-			c.fail("a constant expression has the unsupported instruction 0x%02x", op)
 		}
 	}
 }

@@ -192,10 +192,13 @@ func TestExportsAreDocumented(t *testing.T) {
 	})
 }
 
+// wellKnown are methods that the standard library's interfaces document.
+var wellKnown = []string{"Error", "Unwrap", "Is", "As", "String", "MarshalJSON", "UnmarshalJSON"}
+
 func checkDecl(t *testing.T, fset *token.FileSet, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) {
+		if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) && !(d.Recv != nil && slices.Contains(wellKnown, d.Name.Name)) {
 			t.Errorf("%s: %s has no comment", fset.Position(d.Pos()), d.Name.Name)
 		}
 	case *ast.GenDecl:

@@ -106,7 +106,7 @@ func toNumber(v any) number {
 func smallNumber(i int64) number { return number{small: true, i: i, f: float64(i)} }
 
 func literalNumber(lit string) number {
-	if len(lit) <= 19 && strings.IndexAny(lit, ".eE") < 0 {
+	if len(lit) <= 19 && !strings.ContainsAny(lit, ".eE") {
 		if i, err := strconv.ParseInt(lit, 10, 64); err == nil {
 			return smallNumber(i)
 		}
@@ -167,7 +167,7 @@ func (n number) isInt() bool {
 	if n.small {
 		return true
 	}
-	if n.rat == nil && strings.IndexAny(n.lit, ".eE") < 0 {
+	if n.rat == nil && !strings.ContainsAny(n.lit, ".eE") {
 		return true
 	}
 	return n.exact().IsInt()

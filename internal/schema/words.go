@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -119,7 +120,7 @@ func Suggest(name string, candidates []string) string {
 	if len(name) > 4*maxNameText {
 		return ""
 	}
-	want, best, bestDist := fold(name), "", 3
+	want, best, bestDist := fold(name), "", math.MaxInt
 	allowed := 1
 	if len(name) >= 5 {
 		allowed = 2
@@ -135,7 +136,14 @@ func Suggest(name string, candidates []string) string {
 		if abs(len(got)-len(want)) > allowed {
 			continue
 		}
-		if d := distance(want, got); d <= allowed && d < bestDist {
+		d := distance(want, got)
+		if d > allowed {
+			continue
+		}
+		if d *= 2; want == "" || got == "" || want[0] != got[0] {
+			d++ // of two that are equally near, the one that begins alike
+		}
+		if d < bestDist {
 			best, bestDist = c, d
 		}
 	}
