@@ -216,10 +216,6 @@ func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *Tool
 	return te
 }
 
-// pathRun finds the words in which a path may stand: what lies between blanks,
-// quotes, brackets and the like, with a slash or a backslash in it.
-var pathRun = regexp.MustCompile("[^\\s\"'`“”<>|(){}\\[\\],;=]*[/\\\\][^\\s\"'`“”<>|(){}\\[\\],;=]*")
-
 // word matches what stands between white space, quotes and brackets.
 var word = regexp.MustCompile("[^\\s\"'`“”‘’<>\\[\\](){},;|]+")
 
