@@ -110,13 +110,25 @@ func FuzzMeter(f *testing.F) {
 			_, err = m.MeterLoops(Meter{Quantum: 64, Module: "env", Name: "hook", BulkShift: 6})
 		}
 		checkTyped(t, err)
-		if err != nil || accepts(wasm) != nil {
+		if err != nil || costly(m) || accepts(wasm) != nil {
 			return
 		}
 		if err := accepts(m.Encode()); err != nil {
 			t.Fatalf("a valid module is refused after the edits: %v", err)
 		}
 	})
+}
+
+// costly says whether the runtime would take long over a module: its compiler's
+// work grows with locals times blocks, which a few bytes can declare.
+func costly(m *Module) bool {
+	for _, body := range m.bodies {
+		r := &reader{b: body}
+		if n, _ := r.locals(); n > 256 {
+			return true
+		}
+	}
+	return len(m.bodies) > 64
 }
 
 // checkTyped holds that an error is one of this package's, or none.
