@@ -29,6 +29,7 @@ type cell struct {
 	// Owned by the goroutine that drives the cell.
 	g         guest
 	mainDone  bool
+	value     json.RawMessage // what the program returned, once it is written
 	output    []OutputItem
 	outBytes  int
 	telemetry Telemetry
@@ -133,11 +134,12 @@ func (c *cell) begin(oc *openCall) {
 
 // launch starts the calls that slots are free for, each in a goroutine of its
 // own. A call that is the only open one is left for the driver, which runs it in
-// its own goroutine: to wake another costs more than most calls.
+// its own goroutine: to wake another costs more than most calls. Not so when the
+// program yields: then the driver returns at once.
 func (c *cell) launch() {
 	c.mu.Lock()
 	next := c.nextLocked()
-	if len(next) == 1 && len(c.open) == 1 {
+	if len(next) == 1 && len(c.open) == 1 && len(c.yields) == 0 {
 		c.single = next[0]
 		next = nil
 	}

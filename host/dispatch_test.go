@@ -244,7 +244,7 @@ func TestToolFailures(t *testing.T) {
 		Tools: []host.RawTool{
 			slow, plugin, exits,
 			hosttest.Panicking("panics", "secret in the panic: /root/.ssh/id"), hosttest.Panicking("panics_nil", nil), hosttest.Panicking("panics_error", fs.ErrExist),
-			hosttest.Failing("fails", errors.New("no route to printer")), hosttest.Failing("fails_path", &fs.PathError{Op: "open", Path: "/home/user/secret.txt", Err: fs.ErrNotExist}),
+			hosttest.Failing("fails", errors.New("no route to printer")), hosttest.Failing("fails_path", &fs.PathError{Op: "open", Path: "/etc/secret.txt", Err: fs.ErrNotExist}),
 			hosttest.Failing("typed", &host.ToolError{Name: "RangeError", Message: "too far", Code: "too_far"}),
 			hosttest.Failing("wrapped", fmt.Errorf("walking: %w", &host.ToolError{Message: "rain", Code: "rain"})),
 			hosttest.Failing("bare", &host.ToolError{}),
@@ -358,7 +358,7 @@ func TestFailureThatIsCaughtLater(t *testing.T) {
 
 func TestOpenCallAtReturnMakesTheRunWait(t *testing.T) {
 	gate := hosttest.NewGate("slow")
-	h := newHost(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{TimeoutMs: 300}})
+	h := newHost(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{TimeoutMs: 1000}})
 	r := newRun(t, h, host.RunOptions{})
 	warm(t, r)
 	res := exec(t, r, "tools.slow({}); return 'early'")

@@ -138,6 +138,11 @@ func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 			return true, nil
 		case settled > 0:
 			return true, nil
+		case c.mainDone && open == 0 && c.value == nil:
+			if err := c.finish(ctx); err != nil {
+				return false, c.failed(ctx, err)
+			}
+			return true, nil
 		case c.mainDone && open == 0:
 			return false, c.completed(ctx)
 		case len(c.yields) > 0:

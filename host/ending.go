@@ -1,16 +1,70 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
+
+// finish writes the cell's value. That runs getters and toJSON, which may print,
+// call tools or fail: the cell has ended only when another turn found nothing more.
+func (c *cell) finish(ctx context.Context) error {
+	value, err := c.g.result(ctx, guestabi.EntryFinish, c.h.cfg.MaxOutputBytes)
+	if errors.Is(err, quickjs.ErrTooLarge) || err == nil && c.outBytes+len(value) > c.h.cfg.MaxOutputBytes {
+		return c.overflow()
+	}
+	if err != nil {
+		var t *thrownError
+		if errors.As(err, &t) {
+			t.Message = "the value returned has no JSON form: " + t.Message
+		}
+		return err
+	}
+	if c.value, err = guestJSON(value); err != nil {
+		return err
+	}
+	c.outBytes += len(c.value)
+	return nil
+}
+
+// guestJSON checks JSON text that a guest wrote: others will read it, with bounds
+// of their own. Lone surrogates, which are no UTF-8, become U+FFFD.
+func guestJSON(text []byte) (json.RawMessage, error) {
+	depth, deepest, inText := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	if deepest > guestabi.MaxValueDepth {
+		return nil, fail(guestabi.ReasonGuestError, "a value is nested deeper than the %d levels that are allowed", guestabi.MaxValueDepth)
+	}
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	if !json.Valid(text) {
+		return nil, badMessage()
+	}
+	return text, nil
+}
 
 // completed ends the cell with its value.
 func (c *cell) completed(ctx context.Context) *Result {
@@ -20,22 +74,11 @@ func (c *cell) completed(ctx context.Context) *Result {
 	if reason, ok := c.g.vm.Unhandled(); ok {
 		return c.failed(ctx, c.unhandled(ctx, reason))
 	}
-	value, err := c.g.result(ctx, guestabi.EntryFinish, c.h.cfg.MaxOutputBytes)
-	if errors.Is(err, quickjs.ErrTooLarge) || err == nil && c.outBytes+len(value) > c.h.cfg.MaxOutputBytes {
-		return c.failed(ctx, c.overflow())
-	}
-	if err != nil {
-		var t *thrownError
-		if errors.As(err, &t) {
-			t.Message = "the value returned has no JSON form: " + t.Message
-		}
-		return c.failed(ctx, err)
-	}
 	if c.g.vm.OutOfMemory() {
 		c.limitHit(guestabi.ReasonMemoryLimitExceeded)
 	}
 	c.release(guestabi.StateCompleted)
-	return c.result(&Result{Status: guestabi.StatusCompleted, Value: value})
+	return c.result(&Result{Status: guestabi.StatusCompleted, Value: c.value})
 }
 
 // unhandled is a promise that failed and that nobody awaited: the program would
@@ -124,6 +167,8 @@ func (c *cell) explain(t *thrownError) *runError {
 		e.reason = guestabi.ReasonNestedToolFailed
 	case t.Code == string(guestabi.ReasonTooManyPendingToolCalls):
 		e.reason = guestabi.ReasonTooManyPendingToolCalls
+	case e.message == "":
+		e.message = "the program threw an empty text"
 	case t.Name == "ReferenceError" && t.Message == "require is not defined":
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "require is not available: use the tools that ALL_TOOLS lists"
 	}

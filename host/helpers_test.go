@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -121,6 +123,9 @@ func checkShape(t testing.TB, res *host.Result) {
 	if err != nil {
 		t.Fatalf("a %s result has no JSON form: %v", res.Status, err)
 	}
+	if !utf8.Valid(text) {
+		t.Errorf("the JSON of a %s result is not UTF-8: %q", res.Status, text)
+	}
 	var got map[string]json.RawMessage
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
@@ -190,7 +195,12 @@ func diffJSON(t testing.TB, want, got string) string {
 		}
 		return v
 	}
-	return cmp.Diff(decode(want), decode(got))
+	// Comparing is linear, explaining a difference is not.
+	w, g := decode(want), decode(got)
+	if reflect.DeepEqual(w, g) {
+		return ""
+	}
+	return cmp.Diff(w, g)
 }
 
 // texts gives the text of the output's items.

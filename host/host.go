@@ -162,8 +162,8 @@ func (h *Host) enter() bool {
 }
 
 // Close ends all runs, drops their snapshots, waits for the execs and waits in
-// flight, which end as aborted, and releases the engine. It must not be called
-// from a hook.
+// flight, which end as aborted, and releases the engine. A tool may call it; a
+// hook or OnClientCall must not.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {

@@ -69,6 +69,20 @@ func TestCloseHostWhileRunning(t *testing.T) {
 	}
 }
 
+// TestCloseFromATool: Close waits for the cells in flight, one of which waits for
+// the tool that closes.
+func TestCloseFromATool(t *testing.T) {
+	for _, code := range []string{"await tools.close_all({})", "await Promise.all([tools.close_all({}), tools.close_all({})])"} {
+		var h *host.Host
+		closer := hosttest.Echo("close_all")
+		closer.Call = func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, h.Close() }
+		h = newHost(t, host.Options{Tools: []host.RawTool{closer}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}})
+		r := newRun(t, h, host.RunOptions{})
+		warm(t, r)
+		wantFailed(t, exec(t, r, code), guestabi.ReasonAborted)
+	}
+}
+
 func TestContextEndsWhileRunning(t *testing.T) {
 	_, r, started := spinning(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -346,4 +360,71 @@ func hammerCell(t *testing.T, r *host.Run, i int, closes bool) {
 	case res.Status == guestabi.StatusFailed && !closes && res.Code != guestabi.CodeInvalidInput:
 		t.Errorf("%s: %s (%s)", code, res.Error, res.Reason)
 	}
+}
+
+// TestManyCatalogs: more catalogs than templates are kept for.
+func TestManyCatalogs(t *testing.T) {
+	var tools []host.RawTool
+	const n = 20
+	for i := range n {
+		tools = append(tools, hosttest.Echo(fmt.Sprintf("tool_%d", i)))
+	}
+	h := newHost(t, host.Options{Tools: tools})
+	var runs []*host.Run
+	var suspended []string
+	for i := range n {
+		r := newRun(t, h, host.RunOptions{Allow: []string{fmt.Sprintf("tool_%d", i)}})
+		res := exec(t, r, "await yield_control(); return ALL_TOOLS[0].name")
+		wantWaiting(t, res, guestabi.WaitYield)
+		runs, suspended = append(runs, r), append(suspended, res.RunID)
+	}
+	for i, r := range runs {
+		wantValue(t, wait(t, r, suspended[i]), fmt.Sprintf(`"tool_%d"`, i))
+		wantValue(t, exec(t, r, "return ALL_TOOLS.length"), "1")
+	}
+}
+
+func TestLeastMemory(t *testing.T) {
+	r := setup(t, host.Options{CodeMode: host.CodeModeConfig{MemoryLimitBytes: 1}})
+	wantValue(t, exec(t, r, "const r = await Promise.all([1, 2, 3].map((n) => tools.echo({ n, s: 'x'.repeat(1000) }))); await tools.search('x'); return r.length"), "3")
+}
+
+// failing is a reader and a writer that fails.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error)  { return 0, errors.New("no entropy") }
+func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// TestBrokenHost: what breaks the host itself is a Go error, and no panic.
+func TestBrokenHost(t *testing.T) {
+	r := newRun(t, newHost(t, host.Options{Random: failing{}}), host.RunOptions{})
+	if res, err := r.Exec(t.Context(), host.ExecInput{Code: "return 1"}); err == nil {
+		t.Errorf("without random numbers: %+v", res)
+	}
+	if res, err := r.Exec(t.Context(), host.ExecInput{Code: "return 1", CallID: "given"}); err == nil {
+		t.Errorf("without random numbers: %+v", res)
+	}
+	if _, err := r.Call(t.Context(), "cloister:core:echo", json.RawMessage(`{}`)); err == nil {
+		t.Error("Call without random numbers")
+	}
+}
+
+func TestTraceThatCannotBeWritten(t *testing.T) {
+	trace := host.NewJSONLTrace(failing{})
+	r := setup(t, host.Options{Trace: trace})
+	wantValue(t, exec(t, r, "return (await tools.echo({ a: 1 })).a"), "1")
+	if trace.Err() == nil || trace.Err().Error() != "disk full" {
+		t.Errorf("Err() = %v", trace.Err())
+	}
+}
+
+// TestDeepValues: a result must have a JSON form that others can read, however
+// large the output may be.
+func TestDeepValues(t *testing.T) {
+	r := setup(t, host.Options{CodeMode: host.CodeModeConfig{MaxOutputBytes: 1 << 20, TimeoutMs: 60_000}})
+	nest := func(n int) string { return fmt.Sprintf("let a = 1; for (let i = 0; i < %d; i++) a = [a];", n) }
+	wantFailed(t, exec(t, r, nest(10_500)+"return a"), guestabi.ReasonGuestError)
+	wantFailed(t, exec(t, r, nest(10_500)+"json(a)"), guestabi.ReasonGuestError)
+	wantValue(t, exec(t, r, nest(100)+"json(a); return a"), strings.Repeat("[", 100)+"1"+strings.Repeat("]", 100))
+	wantValue(t, exec(t, r, `return '[[['.repeat(200) + '"' + '\\"'`), `"`+strings.Repeat("[[[", 200)+`\"\\\""`)
 }

@@ -105,26 +105,29 @@ func (r *Run) EnforceSurface(payload []byte) error {
 // elsewhere lists members of a payload by which a model gets tools that its array
 // of tools does not show: OpenAI's functions and searching models, Anthropic's MCP
 // connector, OpenRouter's plugins, Gemini's cached contents, SDKs' extra bodies,
-// further pages of an MCP list.
-var elsewhere = []string{"functions", "mcp_servers", "mcpServers", "web_search_options", "plugins", "cachedContent", "cached_content", "extra_body", "nextCursor"}
+// further pages of an MCP list. Case and underscores are left out, since readers
+// differ in them.
+var elsewhere = []string{"functions", "mcpservers", "websearchoptions", "plugins", "cachedcontent", "extrabody", "nextcursor"}
+
+func foldKey(key string) string { return strings.ToLower(strings.ReplaceAll(key, "_", "")) }
 
 // noOtherTools refuses payloads that bring tools by another way than the array.
 func noOtherTools(obj map[string]any) error {
-	for _, key := range elsewhere {
-		if obj[key] != nil {
-			return fmt.Errorf("%w: the payload has %q", ErrSurface, key)
-		}
-	}
-	if _, stored := obj["prompt"].(map[string]any); stored { // OpenAI's stored prompts may hold tools
-		return fmt.Errorf("%w: the payload refers to a stored prompt", ErrSurface)
-	}
 	for key, v := range obj {
+		folded := foldKey(key)
 		inner, ok := v.(map[string]any)
-		if !ok || key == "tool_choice" { // a choice among tools only narrows
-			continue
+		switch {
+		case v == nil:
+		case slices.Contains(elsewhere, folded), folded == "tools" && key != "tools", folded == "result":
+			return fmt.Errorf("%w: the payload has %q", ErrSurface, clip(key, 100))
+		case !ok || key == "tool_choice": // a choice among tools only narrows
+		case folded == "prompt": // OpenAI's stored prompts may hold tools
+			return fmt.Errorf("%w: the payload refers to a stored prompt", ErrSurface)
 		}
-		if firstOf(inner, "tools", "functions", "functionDeclarations", "function_declarations") != nil {
-			return fmt.Errorf("%w: the payload has tools inside %q", ErrSurface, clip(key, 100))
+		for k := range inner {
+			if f := foldKey(k); key != "tool_choice" && (f == "tools" || f == "functions" || f == "functiondeclarations") {
+				return fmt.Errorf("%w: the payload has tools inside %q", ErrSurface, clip(key, 100))
+			}
 		}
 	}
 	return nil

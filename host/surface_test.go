@@ -306,13 +306,13 @@ func TestEnforceSurfaceProviderTools(t *testing.T) {
 		}
 	}
 	for name, payload := range map[string]string{
-		"custom tool":             fmt.Sprintf(responses.body, `{"type":"custom","name":"exec","description":"d","format":{"type":"text"}},`+responses.wait),
-		"custom tool, chat":       fmt.Sprintf(chat.body, `{"type":"custom","custom":{"name":"exec"}},`+chat.wait),
-		"functions null":          top(chat, `"functions":null`),
+		"custom tool":            fmt.Sprintf(responses.body, `{"type":"custom","name":"exec","description":"d","format":{"type":"text"}},`+responses.wait),
+		"custom tool, chat":      fmt.Sprintf(chat.body, `{"type":"custom","custom":{"name":"exec"}},`+chat.wait),
+		"functions null":         top(chat, `"functions":null`),
 		"a member unknown to us": top(chat, `"verbosity":"low"`),
-		"allowed_tools":           `{"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"exec"}]},"tools":[` + responses.exec + "," + responses.wait + `]}`,
-		"two groups":              `{"tools":[{"functionDeclarations":[` + gemini.exec + `]},{"function_declarations":[` + gemini.wait + `]}]}`,
-		"prompt is text":          top(chat, `"prompt":"hi"`),
+		"allowed_tools":          `{"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"exec"}]},"tools":[` + responses.exec + "," + responses.wait + `]}`,
+		"two groups":             `{"tools":[{"functionDeclarations":[` + gemini.exec + `]},{"function_declarations":[` + gemini.wait + `]}]}`,
+		"prompt is text":         top(chat, `"prompt":"hi"`),
 	} {
 		if err := r.EnforceSurface([]byte(payload)); err != nil {
 			t.Errorf("%s: %v", name, err)

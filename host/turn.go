@@ -70,10 +70,11 @@ func (c *cell) message(line []byte) error {
 		}
 		return c.putText(text, string(level))
 	case guestabi.MsgJSON:
-		if !json.Valid(rest) {
-			return badMessage()
+		value, err := guestJSON(bytes.Clone(rest))
+		if err != nil {
+			return err
 		}
-		return c.put(OutputItem{Type: "json", Value: bytes.Clone(rest)}, len(rest))
+		return c.put(OutputItem{Type: "json", Value: value}, len(value))
 	case guestabi.MsgOverflow:
 		return c.overflow()
 	}
@@ -168,12 +169,13 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 		return badMessage()
 	}
 	var id string
-	if json.Unmarshal(pair[0], &id) != nil || string(pair[0]) == "null" {
+	bad := json.Unmarshal(pair[0], &id) != nil || string(pair[0]) == "null"
+	if e, ok := c.run.cat.Lookup(id); ok && e.Source != catalog.SourceMCP {
+		bad = true // the guest knows this one by its number: it was no string there
+	}
+	if bad {
 		c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.call(id, input): id must be a string", Code: "invalid_input"})
 		return nil
-	}
-	if e, ok := c.run.cat.Lookup(id); ok && e.Source != catalog.SourceMCP {
-		return badMessage() // the guest knows this one by its number
 	}
 	return c.requestCall(request, id, nil, pair[1])
 }

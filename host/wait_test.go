@@ -174,7 +174,7 @@ func TestWaitCancelledByItsCaller(t *testing.T) {
 		}
 	})
 	gate := hosttest.NewGate("slow")
-	r := setup(t, host.Options{Trace: sink, Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{TimeoutMs: 300}})
+	r := setup(t, host.Options{Trace: sink, Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{TimeoutMs: 1000}})
 	res := exec(t, r, "return await tools.slow({})")
 	wantWaiting(t, res, guestabi.WaitPendingTools)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -491,6 +491,26 @@ func TestWaitTimeout(t *testing.T) {
 	}
 	gate.Release("7")
 	wantValue(t, wait(t, r, res.RunID), "7")
+}
+
+// TestYieldReturnsAtOnce: open calls, one or several, do not keep a program that
+// yields. Only the caller's context ends a test that waits for the deadline.
+func TestYieldReturnsAtOnce(t *testing.T) {
+	gate := hosttest.NewGate("slow")
+	r := setup(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for n := 1; n <= 3; n++ {
+		res, err := r.Exec(ctx, host.ExecInput{Code: fmt.Sprintf("const p = Array.from({ length: %d }, () => tools.slow({})); await yield_control(); return (await Promise.all(p)).length", n)})
+		if err != nil {
+			t.Fatalf("with %d calls open: %v", n, err)
+		}
+		wantWaiting(t, res, guestabi.WaitYield)
+		for range n {
+			gate.Release("1")
+		}
+		wantValue(t, wait(t, r, res.RunID), fmt.Sprint(n))
+	}
 }
 
 func TestPendingCallsAreListed(t *testing.T) {
