@@ -41,6 +41,9 @@ type Settlement struct {
 // returns is valid until the next call into the VM; undefined gives nil. More
 // than max bytes are ErrTooLarge.
 func (vm *VM) Turn(ctx context.Context, settle Value, batch []Settlement, drain, main Value, max int) (State, []byte, error) {
+	if vm.dead {
+		return 0, nil, ErrClosed
+	}
 	t := vm.t
 	at, err := vm.putBatch(ctx, batch)
 	if err != nil {
@@ -137,6 +140,9 @@ func (vm *VM) trackRejection(promise, reason uint32, handled bool) {
 // Unhandled gives the reason of the first promise that was rejected and not
 // handled, if there is one.
 func (vm *VM) Unhandled() (reason Value, ok bool) {
+	if vm.closed {
+		return vm.t.undefined, false
+	}
 	var first rejection
 	for _, r := range vm.rejections {
 		if first.number == 0 || r.number < first.number {

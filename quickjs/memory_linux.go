@@ -88,6 +88,12 @@ func newMemory(im *image, max uint64, plain bool) (linear, error) {
 type cowMemory struct {
 	im  *image
 	buf []byte // the whole reservation
+	// scan holds the kernel's answers. It is part of an object on the heap because
+	// the kernel gets its address as a number, and stacks move.
+	scan struct {
+		arg     pmScanArg
+		regions [64]pageRegion
+	}
 }
 
 // Reallocate implements experimental.LinearMemory. The memory never moves.
@@ -178,21 +184,25 @@ func (m *cowMemory) written(size uint64) ([]span, bool) {
 	if f == nil {
 		return nil, false
 	}
-	var regions [64]pageRegion
 	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))))
-	arg := pmScanArg{
-		start: start, end: start + size, vec: uint64(uintptr(unsafe.Pointer(&regions))), vecLen: uint64(len(regions)),
+	regions := m.scan.regions[:]
+	arg := &m.scan.arg
+	*arg = pmScanArg{
+		start: start, end: start + size, vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(regions)))), vecLen: uint64(len(regions)),
 		inverted: pageIsFile | pageIsZero, mask: pageIsFile | pageIsZero, anyOf: pageIsPresent | pageIsSwapped, returned: pageIsPresent,
 	}
-	arg.size = uint64(unsafe.Sizeof(arg))
+	arg.size = uint64(unsafe.Sizeof(*arg))
 	var spans []span
 	for arg.start < start+size {
-		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(&arg)))
-		runtime.KeepAlive(&regions)
-		if errno != 0 || arg.walkEnd <= arg.start {
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(arg)))
+		runtime.KeepAlive(m)
+		if errno != 0 || arg.walkEnd <= arg.start || n > uintptr(len(regions)) {
 			return nil, false
 		}
 		for _, r := range regions[:n] {
+			if r.start < start || r.end > start+size || r.end <= r.start {
+				return nil, false
+			}
 			spans = append(spans, span{int((r.start - start) / pageSize), int((r.end - start) / pageSize)})
 		}
 		arg.start = arg.walkEnd

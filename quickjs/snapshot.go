@@ -1,11 +1,14 @@
 package quickjs
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math/bits"
+	"sync"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/klauspost/compress/zstd"
@@ -43,11 +46,34 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// zstd's coders are safe for concurrent use of EncodeAll and DecodeAll.
+// snapshotWindow bounds how far back the compressed data may refer, in bytes.
+const snapshotWindow = 1 << 17
+
+// The encoder is safe for concurrent use of EncodeAll; decoders are used by one
+// goroutine at a time. Options that are constants cannot be refused.
 var (
-	snapshotEncoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4), zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<17))
-	snapshotDecoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(4), zstd.WithDecoderMaxMemory(2<<30))
+	snapshotEncoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4), zstd.WithEncoderCRC(false), zstd.WithWindowSize(snapshotWindow))
+	snapshotDecoders   = sync.Pool{New: func() any {
+		d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(snapshotWindow))
+		return d
+	}}
 )
+
+// decompress reads exactly n bytes. Memory grows with what is read, not with what
+// is declared.
+func decompress(data []byte, n int) ([]byte, error) {
+	d := snapshotDecoders.Get().(*zstd.Decoder)
+	defer snapshotDecoders.Put(d)
+	if err := d.Reset(bytes.NewReader(data)); err != nil {
+		return nil, refuse("damaged: the page data does not decompress")
+	}
+	var out bytes.Buffer
+	out.Grow(min(n+1, 64<<10))
+	if _, err := out.ReadFrom(io.LimitReader(d, int64(n)+1)); err != nil || out.Len() != n {
+		return nil, refuse("damaged: the page data does not decompress")
+	}
+	return out.Bytes(), nil
+}
 
 // Snapshot saves a VM that has no guest code on the stack: between calls that is
 // always so. The roots are values that Restore gives back. The VM stays usable.
@@ -193,9 +219,9 @@ func (t *Template) Restore(ctx context.Context, snapshot []byte, o *VMOptions) (
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := snapshotDecoder.DecodeAll(h.data, make([]byte, 0, min(h.rawLen, 1<<20)))
-	if err != nil || len(raw) != h.rawLen {
-		return nil, nil, refuse("damaged: the page data does not decompress")
+	raw, err := decompress(h.data, h.rawLen)
+	if err != nil {
+		return nil, nil, err
 	}
 	vm, err := t.blank(ctx)
 	if err != nil {

@@ -93,9 +93,10 @@ type Template struct {
 	entries        []Value
 	undefined      Value
 
-	mu     sync.Mutex
-	idle   []*VM
-	closed bool
+	mu      sync.Mutex
+	idle    []*VM
+	closed  bool
+	mapping sync.RWMutex // held for reading while memory is mapped from the image
 }
 
 // NewTemplate initialises a runtime, evaluates the prelude and keeps the memory.
@@ -214,5 +215,7 @@ func (t *Template) Close() {
 	for _, vm := range idle {
 		vm.destroy()
 	}
+	t.mapping.Lock()
+	defer t.mapping.Unlock()
 	closeImage(t.im)
 }

@@ -1,10 +1,12 @@
 package quickjs
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"math"
+	"unicode/utf8"
 )
 
 func (vm *VM) isException(v Value) bool { return uint32(v>>32) == tagException }
@@ -59,6 +61,9 @@ func (vm *VM) put(ctx context.Context, b []byte) (uint32, error) {
 // with calls f with the address of a copy of b: the input buffer if it fits,
 // else memory of its own that is freed afterwards.
 func (vm *VM) with(ctx context.Context, b string, f func(at uint32) (Value, error)) (Value, error) {
+	if vm.dead {
+		return 0, ErrClosed
+	}
 	if len(b) < inputSize {
 		mem := vm.mem()
 		at := vm.t.input
@@ -90,6 +95,9 @@ func (vm *VM) compile(ctx context.Context, src string) (Value, error) {
 // for all that it reaches. A syntax error is an *Exception.
 func (vm *VM) Compile(ctx context.Context, src string) (Value, error) {
 	v, err := vm.compile(ctx, src)
+	if vm.dead {
+		return 0, err
+	}
 	binary.LittleEndian.PutUint32(vm.mem()[vm.t.evalAt:], 0)
 	return v, err
 }
@@ -101,6 +109,9 @@ func (vm *VM) Run(ctx context.Context, code Value) (Value, error) {
 
 // Call calls a function with up to four arguments, which stay the caller's.
 func (vm *VM) Call(ctx context.Context, fn, this Value, argv ...Value) (Value, error) {
+	if vm.dead {
+		return 0, ErrClosed
+	}
 	at := vm.t.scratch + scratchArgs
 	if len(argv) > 4 {
 		return 0, errors.New("quickjs: Call takes at most four arguments")
@@ -127,7 +138,8 @@ func (vm *VM) ParseJSON(ctx context.Context, text []byte) (Value, error) {
 }
 
 // ReadString converts a value to a string, which may run guest code if it is an
-// object, and copies out its UTF-8 text. More than max bytes are ErrTooLarge.
+// object, and copies out its UTF-8 text, with U+FFFD for lone surrogates. More
+// than max bytes are ErrTooLarge.
 func (vm *VM) ReadString(ctx context.Context, v Value, max int) ([]byte, error) {
 	at := vm.t.scratch + scratchLen
 	r, err := vm.do(ctx, opToC, args{p0: at, v0: v})
@@ -149,6 +161,9 @@ func (vm *VM) ReadString(ctx context.Context, v Value, max int) ([]byte, error) 
 		err = ErrTooLarge
 	default:
 		out = append(make([]byte, 0, n), mem[p:p+n]...)
+		if !utf8.Valid(out) { // lone surrogates
+			out = bytes.ToValidUTF8(out, []byte("\uFFFD"))
+		}
 	}
 	if _, ferr := vm.do(ctx, opFreeC, args{p0: p}); ferr != nil {
 		return nil, ferr

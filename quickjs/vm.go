@@ -114,7 +114,7 @@ func (t *Template) blank(ctx context.Context) (*VM, error) {
 		return vm, nil
 	}
 	t.mu.Unlock()
-	lm, err := newMemory(t.im, t.maxMem, t.e.plain)
+	lm, err := t.newMemory()
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +124,20 @@ func (t *Template) blank(ctx context.Context) (*VM, error) {
 	}
 	vm.stackPtr.Set(t.stackTop)
 	return vm, nil
+}
+
+// newMemory maps an instance's memory. The image's file stays open meanwhile:
+// Close waits, or another file might stand behind its number.
+func (t *Template) newMemory() (linear, error) {
+	t.mapping.RLock()
+	defer t.mapping.RUnlock()
+	t.mu.Lock()
+	closed := t.closed
+	t.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	return newMemory(t.im, t.maxMem, t.e.plain)
 }
 
 func (vm *VM) setDefaults() {

@@ -15,6 +15,8 @@
   const viewBuffer = getter(DataView.prototype, 'buffer'), viewOffset = getter(DataView.prototype, 'byteOffset');
   const viewLength = getter(DataView.prototype, 'byteLength');
   const booleanValue = Boolean.prototype.valueOf, numberValue = Number.prototype.valueOf, stringValue = String.prototype.valueOf;
+  const bigintValue = BigInt.prototype.valueOf, symbolValue = Symbol.prototype.valueOf;
+  const weakMapHas = WeakMap.prototype.has, weakSetHas = WeakSet.prototype.has, weakRefDeref = WeakRef.prototype.deref;
   const GuestMap = Map, GuestSet = Set, GuestDate = Date, GuestRegExp = RegExp, GuestDataView = DataView, toObject = Object;
   const isEnumerable = Object.prototype.propertyIsEnumerable;
   const typedConstructors = { __proto__: null, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array,
@@ -50,7 +52,9 @@
     if (has(viewBuffer, value)) return new GuestDataView(clone(apply(viewBuffer, value, []), seen), apply(viewOffset, value, []), apply(viewLength, value, []));
     if (isError(value)) return errorShell(value);
     if (value instanceof GuestRegExp) return new GuestRegExp(apply(regexpSource, value, []), apply(regexpFlags, value, []));
-    for (const unbox of [booleanValue, numberValue, stringValue]) {
+    if (has(symbolValue, value)) throw refused('A symbol');
+    if (has(weakMapHas, value) || has(weakSetHas, value) || has(weakRefDeref, value)) throw refused('A weak reference');
+    for (const unbox of [booleanValue, numberValue, stringValue, bigintValue]) {
       if (has(unbox, value)) return toObject(apply(unbox, value, []));
     }
     if (value instanceof GuestPromise) throw refused('A Promise');
@@ -81,8 +85,9 @@
 
   const holder = {
     __proto__: null,
-    structuredClone(value, options) {
+    structuredClone(value) {
       if (arguments.length === 0) throw new GuestTypeError('structuredClone needs a value');
+      const options = arguments[1];
       if (options !== undefined && options !== null && options.transfer !== undefined && options.transfer.length !== 0) {
         throw refused('A transfer list');
       }
