@@ -89,7 +89,7 @@ func compile(ctx context.Context, wasm []byte, o *EngineOptions) (*Engine, error
 		return nil, err
 	}
 	if err := e.start(ctx); err != nil {
-		e.Close(ctx)
+		err = errors.Join(err, e.shutdown(ctx))
 		if o.CacheDir == "off" {
 			return nil, err
 		}
@@ -98,8 +98,7 @@ func compile(ctx context.Context, wasm []byte, o *EngineOptions) (*Engine, error
 			return nil, err
 		}
 		if err := e.start(ctx); err != nil {
-			e.Close(ctx)
-			return nil, err
+			return nil, errors.Join(err, e.shutdown(ctx))
 		}
 	}
 	return e, nil
