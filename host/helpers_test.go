@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -250,18 +249,6 @@ type result struct {
 // background runs a cell in a goroutine.
 func background(ctx context.Context, r *host.Run, code string) <-chan result {
 	return async(func() (*host.Result, error) { return r.Exec(ctx, host.ExecInput{Code: code}) })
-}
-
-// object parses a JSON object.
-func object(t testing.TB, text []byte) map[string]any {
-	t.Helper()
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&m); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return m
 }
 
 func diffValue(want, got any) string { return cmp.Diff(want, got) }

@@ -32,9 +32,6 @@ func drainPool(tb testing.TB, t *Template) {
 	}
 }
 
-// memoryOf is a VM's guest memory, which tests may read and write.
-func memoryOf(vm *VM) []byte { return vm.mem() }
-
 // imageLines is one line for each page of a template's image that is not zero: its
 // number and digest, with the word at guard and the 16 bytes from the seed of
 // Math.random on taken for zero.

@@ -301,11 +301,11 @@ func TestRestoredVMKeepsItsLimits(t *testing.T) {
 		t.Errorf("memory limit: %q, %v, out of memory: %t", got, err, vm.OutOfMemory())
 	}
 
-	c, vm = restore("try { new ArrayBuffer(1e9); } catch { } await ask(1)", nil)
+	_, vm = restore("try { new ArrayBuffer(1e9); } catch { } await ask(1)", nil)
 	if !vm.OutOfMemory() {
 		t.Error("out of memory is forgotten")
 	}
-	c, vm = restore("try { await import('x'); } catch { } await ask(1)", nil)
+	_, vm = restore("try { await import('x'); } catch { } await ask(1)", nil)
 	if !vm.ModuleDenied() {
 		t.Error("the attempt to load a module is forgotten")
 	}
