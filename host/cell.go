@@ -47,6 +47,7 @@ type cell struct {
 	open     map[int]*openCall
 	queue    []*openCall
 	inFlight int
+	held     int // bytes of inputs of open calls and of results on their way
 	settled  []settlement
 	inline   *openCall     // the call that the driver is inside of
 	signal   chan struct{} // capacity 1: something settled, or the cell was aborted
@@ -63,7 +64,16 @@ type openCall struct {
 	approval time.Time // since when it waits for approval; zero if it does not
 	done     bool
 	since    time.Time
+	held     int // bytes that count in cell.held
 }
+
+// Bounds on what one cell makes the host keep, in bytes. A guest's own memory is
+// free again for the next input as soon as a call is made.
+const (
+	maxToolInput = 16 << 20 // of one call
+	maxHeld      = 64 << 20 // inputs of open calls and results on their way; over it no queued call starts
+	maxBatch     = 8 << 20  // results delivered in one turn, so that the guest can drop one before the next
+)
 
 // settlement is the outcome of a request, on its way to the guest.
 type settlement struct {
@@ -106,6 +116,8 @@ func (c *cell) settle(s settlement) bool {
 		c.inFlight--
 	}
 	c.settled = append(c.settled, s)
+	oc.held += len(s.value)
+	c.held += len(s.value)
 	next := c.nextLocked()
 	c.mu.Unlock()
 	c.wake()
@@ -127,6 +139,8 @@ func (c *cell) begin(oc *openCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open[oc.request] = oc
+	oc.held = len(oc.tc.Input)
+	c.held += oc.held
 	if !oc.client {
 		c.queue = append(c.queue, oc)
 	}
@@ -152,7 +166,7 @@ func (c *cell) launch() {
 // nextLocked takes the calls from the queue that slots are free for.
 func (c *cell) nextLocked() []*openCall {
 	n := min(len(c.queue), c.h.cfg.MaxPendingToolCalls-c.inFlight)
-	if n <= 0 || c.ctx.Err() != nil {
+	if n <= 0 || c.ctx.Err() != nil || c.held > maxHeld {
 		return nil
 	}
 	next := c.queue[:n:n]

@@ -251,13 +251,17 @@ func clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
+// maxShownID bounds a tool id in traces and results. Ids that exist are shorter;
+// those that a guest makes up may have any length.
+const maxShownID = 300
+
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func (r *Run) emit(tc *ToolCall, e TraceEvent) {
 	if r.h.o.Trace == nil {
 		return
 	}
-	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, tc.Tool, tc.Unsigned
+	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, clip(tc.Tool, maxShownID), tc.Unsigned
 	r.stamp(&e)
 }
 

@@ -194,10 +194,16 @@ func (c *cell) await(ctx context.Context, until, deadline time.Time) *Result {
 // take gives everything that has settled, for delivery in one batch.
 func (c *cell) take() ([]quickjs.Settlement, error) {
 	c.mu.Lock()
-	settled := c.settled
-	c.settled = nil
-	for _, s := range settled {
+	n, size := 0, 0
+	for ; n < len(c.settled) && (n == 0 || size+len(c.settled[n].value) <= maxBatch); n++ {
+		s := c.settled[n]
+		size += len(s.value)
+		c.held -= c.open[s.request].held
 		delete(c.open, s.request)
+	}
+	settled := c.settled[:n:n]
+	if c.settled = c.settled[n:]; len(c.settled) == 0 {
+		c.settled = nil
 	}
 	c.mu.Unlock()
 	batch := c.batch[:0]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,6 +187,17 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 	c.telemetry.CallCount++
 	if t := &c.telemetry; e != nil && len(t.CalledTools) < maxCalledTools && !slices.Contains(t.CalledTools, id) {
 		t.CalledTools = append(t.CalledTools, id)
+	}
+	c.mu.Lock()
+	held := c.held
+	c.mu.Unlock()
+	switch {
+	case len(input) > maxToolInput:
+		c.answer(request, nil, &ToolError{Name: "RangeError", Message: fmt.Sprintf("the input has %d bytes, more than the %d that are allowed; pass less, or in parts", len(input), maxToolInput), Code: "tool_input_too_large"})
+		return nil
+	case held+len(input) > maxHeld:
+		c.answer(request, nil, &ToolError{Message: fmt.Sprintf("too many pending tool calls: open calls hold %d bytes; await some before starting more", held), Code: string(guestabi.ReasonTooManyPendingToolCalls)})
+		return nil
 	}
 	c.calls++
 	oc := &openCall{request: request, since: c.h.o.Now(), tc: &ToolCall{

@@ -35,7 +35,7 @@ func (c *cell) pending() []PendingToolCall {
 }
 
 func (c *cell) pendingOf(oc *openCall) PendingToolCall {
-	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: oc.tc.Tool, Since: oc.since, Approval: !oc.approval.IsZero()}
+	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: clip(oc.tc.Tool, maxShownID), Since: oc.since, Approval: !oc.approval.IsZero()}
 	if oc.client {
 		p.Method, p.Input = "client", oc.tc.Input
 	}

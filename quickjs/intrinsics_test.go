@@ -101,9 +101,11 @@ func TestWhatACellMustNotFind(t *testing.T) {
 	}
 	for src, want := range map[string]string{
 		"return typeof Error.prepareStackTrace": "undefined",
-		"return Object.getOwnPropertyNames(Function.prototype).filter((k) => /caller|arguments|Name|Number/.test(k)) + ''": "",
-		"return (function f() { return typeof f.caller + typeof f.arguments; })()":                                         "undefinedundefined",
-		"return (function f() { 'use strict'; try { return typeof f.caller; } catch (e) { return e.name; } })()":           "undefined",
+		"return Object.getOwnPropertyNames(Function.prototype).filter((k) => /caller|arguments|Name|Number/.test(k)) + ''":                                 "",
+		"return (function f() { return typeof f.caller + typeof f.arguments; })()":                                                                         "undefinedundefined",
+		"return (function f() { 'use strict'; try { return typeof f.caller; } catch (e) { return e.name; } })()":                                           "undefined",
+		"let r; tools.search({ toJSON: function f() { r = [typeof f.caller, typeof f.arguments, typeof arguments.callee.caller]; return 1; } }); return r": "undefined,undefined,undefined",
+		"let r; text({ toJSON: function f() { r = [typeof f.caller, typeof this.constructor.caller]; return 1; } }); return r":                             "undefined,undefined",
 		"return typeof structuredClone": "function",
 		"return typeof new ArrayBuffer(8).constructor + [].constructor.constructor.name": "functionFunction",
 		"import.meta": "throw SyntaxError: import.meta only valid in module code",

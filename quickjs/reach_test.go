@@ -1,9 +1,12 @@
 package quickjs
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestReachableFunctions walks all that a cell can get at with the real prelude.
@@ -130,6 +133,35 @@ func TestStructuredCloneInARewrittenRealm(t *testing.T) {
 		}
 		if got := script(t, tmpl, src); got != want {
 			t.Errorf("%s: %s", rewrite, got)
+		}
+	}
+}
+
+// Bombs end at the deadline, or in an error before it.
+func TestStructuredCloneBombs(t *testing.T) {
+	ctx := context.Background()
+	tmpl := preludeTemplate(t)
+	for _, src := range []string{
+		"structuredClone({ get a() { for (;;); } })",
+		"structuredClone(new Proxy({}, { ownKeys() { for (;;); } }))",
+		"const grow = () => ({ get next() { return grow(); } }); structuredClone(grow()); for (;;);",
+		"let a = []; for (let i = 0; i < 60; i++) a = [a, a]; for (;;) structuredClone(a)",
+		"const m = new Map(); m.set(1, { get x() { m.set(m.size + 1, {}); return 1; } }); for (;;) structuredClone(m)",
+		"const a = new Array(2 ** 32 - 1); for (;;) structuredClone(a)",
+		"const b = new ArrayBuffer(1e6), v = []; for (let i = 0; i < 1000; i++) v.push(new Uint8Array(b)); for (;;) structuredClone(v)",
+		"let a = []; for (let i = 0; i < 1e5; i++) a = [a]; for (;;) { try { structuredClone(a); } catch { } }",
+		"const e = new Error('x'); Object.defineProperty(e, 'name', { get() { for (;;); } }); structuredClone(e)",
+		"const big = Array.from({ length: 1e5 }, (_, i) => ({ i })); for (;;) structuredClone(big)",
+		"const s = 'x'.repeat(1e6); for (;;) structuredClone([s, { s }, new Map([[s, s]])])",
+	} {
+		vm := newVM(t, tmpl, nil)
+		vm.SetDeadline(time.Now().Add(40 * time.Millisecond))
+		if text, err := scriptOn(ctx, vm, src); !errors.Is(err, ErrInterrupted) {
+			t.Errorf("%s: %.100q, %v", src, text, err)
+		}
+		vm.Close()
+		if got := script(t, tmpl, "return structuredClone({ a: [1] }).a[0]"); got != "1" {
+			t.Errorf("the next cell gives %q", got)
 		}
 	}
 }

@@ -30,6 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	<-gate.Started()
 	fmt.Println(res.Status, store.Len(), gate.Stats().Open)
 	clock.Advance(10 * time.Minute)
 	gate.Release(`"done"`)
