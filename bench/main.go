@@ -33,6 +33,7 @@ type row struct {
 
 type settings struct {
 	dir          string
+	only         string // names of peers
 	box          time.Duration
 	cells, width int
 }
@@ -45,6 +46,7 @@ func main() {
 	var s settings
 	asJSON := flag.Bool("json", false, "print rows as JSON")
 	peers := flag.Bool("peers", true, "measure the peers as well (needs npm ci in bench/peers)")
+	flag.StringVar(&s.only, "peer", "", "names of peers, with commas between; all if empty")
 	flag.StringVar(&s.dir, "dir", "bench", "this folder")
 	flag.DurationVar(&s.box, "box", 2*time.Second, "time for the samples of one case")
 	flag.IntVar(&s.cells, "cells", 2000, "cells in a round of throughput")
@@ -84,6 +86,11 @@ func run(s settings, peers, asJSON bool, out io.Writer) error {
 // measurePeers runs bench/peers, which starts itself under the pinned Node 24.
 func measurePeers(s settings) ([]row, error) {
 	cmd := exec.Command("node", "run.mjs", "--json", "--box", fmt.Sprint(s.box.Milliseconds()), "--cells", fmt.Sprint(s.cells), "--width", fmt.Sprint(s.width))
+	for name := range strings.SplitSeq(s.only, ",") {
+		if name != "" {
+			cmd.Args = append(cmd.Args, "--peer", name)
+		}
+	}
 	cmd.Dir = filepath.Join(s.dir, "peers")
 	cmd.Stderr = os.Stderr
 	b, err := cmd.Output()

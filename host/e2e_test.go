@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,24 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 )
+
+// lockedBuffer can be read while calls that were aborted still write their end.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) copy() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.b.Bytes())
+}
 
 // TestEndToEnd follows the end-to-end plan of the contract, step by step, but for
 // the two steps about MCP (9 and 10). Steps share one host, as an agent does.
@@ -76,7 +95,7 @@ func TestEndToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trace bytes.Buffer
+	var trace lockedBuffer
 	sink := host.NewJSONLTrace(&trace)
 	store := hosttest.NewStore()
 	clock := hosttest.NewClock(epoch)
@@ -176,7 +195,7 @@ func TestEndToEnd(t *testing.T) {
 		t.Fatal(sink.Err())
 	}
 	var got []string
-	for line := range bytes.Lines(trace.Bytes()) {
+	for line := range bytes.Lines(trace.copy()) {
 		var e host.TraceEvent
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)

@@ -69,6 +69,7 @@ var dirtying = []struct{ name, src string }{
 	{"unhandled rejections", "for (let i = 0; i < 100; i++) Promise.reject('" + marker + "'); return 1"},
 	{"pending jobs", "Promise.resolve().then(() => { throw '" + marker + "'; }); return 1"},
 	{"collections", "globalThis.m = new Map(); globalThis.w = new WeakMap(); for (let i = 0; i < 1000; i++) { m.set('" + marker + "' + i, i); w.set({}, '" + marker + "'); } globalThis.fr = new FinalizationRegistry(() => { }); fr.register({}, '" + marker + "'); return 1"},
+	{"out of memory", "try { new ArrayBuffer(1e9); } catch { } return 1"},
 	{"garbage", "for (let i = 0; i < 3000; i++) { const a = { s: '" + marker + "' + i }; a.a = a; } return 1"},
 	{"memory to the last of the template's room", "globalThis.k = []; try { for (let i = 0; i < 50; i++) k.push(new ArrayBuffer(60000)); } catch { } return k.length"},
 	{"a syntax error", "return '" + marker + "' ) ("},

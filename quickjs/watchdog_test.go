@@ -136,7 +136,12 @@ func stop(tb testing.TB, tmpl *Template, src string) time.Duration {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer vm.Close()
+	pooled := idle(tmpl)
+	defer func() {
+		if vm.Close(); idle(tmpl) != pooled {
+			tb.Error("a stopped VM went into the pool")
+		}
+	}()
 	deadline := time.Now().Add(30 * time.Millisecond)
 	vm.SetDeadline(deadline)
 	text, err := run(ctx, vm, src)
