@@ -60,6 +60,11 @@ func (r *Run) callTool(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref 
 			return nil, err
 		}
 	}
+	// A hook or an approver that did not look at ctx may answer for a run that has
+	// ended meanwhile.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if ref.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, ref.timeout)

@@ -432,6 +432,35 @@ func TestApprovalPending(t *testing.T) {
 	}
 }
 
+// TestApprovalAfterTheEnd: an approver that does not look at its context says yes
+// to a call whose run has ended. The tool must not run.
+func TestApprovalAfterTheEnd(t *testing.T) {
+	var log hosttest.Log
+	careful := log.Tool(hosttest.Echo("careful"))
+	careful.Approval = host.ApprovalAsk
+	asked, answer, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	r := setup(t, host.Options{
+		Tools: []host.RawTool{careful}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000},
+		Approve: func(context.Context, *host.ToolCall) (host.Decision, error) {
+			close(asked)
+			<-answer
+			return host.Decision{Approved: true}, nil
+		},
+		Hooks: host.Hooks{AfterToolCall: func(context.Context, *host.ToolCall, json.RawMessage, error) { close(ended) }},
+	})
+	c := background(t.Context(), r, "return await tools.careful({})")
+	<-asked
+	r.Close()
+	if got := <-c; got.err != nil || got.Status == guestabi.StatusCompleted {
+		t.Errorf("%+v, %v", got.Result, got.err)
+	}
+	close(answer)
+	<-ended
+	if got := log.Tools(); len(got) != 0 {
+		t.Errorf("tools that ran: %v", got)
+	}
+}
+
 func TestApprovalValueThatIsUnknown(t *testing.T) {
 	odd := hosttest.Echo("odd")
 	odd.Approval = "sometimes"

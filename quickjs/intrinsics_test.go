@@ -139,7 +139,7 @@ var evaluators = []string{
 	"Object.assign(() => { }, { constructor: Function }).constructor(%s)()", "[...'x'].reduce(Function, %s)", "[1, 2].sort(Function)", "[1].find(Function)", "Array.prototype.map.call('x', Function)", "structuredClone.constructor(%s)()",
 }
 
-// code is what no evaluator may run. It is an expression, a body and a parameter.
+// pwn is what no evaluator may run. It is an expression, a body and a parameter.
 const pwn = `'globalThis.pwned = 1'`
 
 func TestEvaluatorsThrow(t *testing.T) {

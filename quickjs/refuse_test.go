@@ -35,7 +35,7 @@ func sum(snap []byte) []byte {
 	return snap
 }
 
-// with gives a copy of a snapshot with bytes put in at an offset, and a checksum
+// patched gives a copy of a snapshot with bytes put in at an offset, and a checksum
 // that is right.
 func patched(snap []byte, at int, b ...byte) []byte {
 	out := bytes.Clone(snap)

@@ -240,6 +240,8 @@ func (t *Template) Restore(ctx context.Context, snapshot []byte, o *VMOptions) (
 		vm.destroy()
 		return nil, nil, err
 	}
+	// Whatever the snapshot says, a cell that was started has no evaluator.
+	binary.LittleEndian.PutUint32(vm.mem()[t.evalAt:], 0)
 	vm.stackPtr.Set(uint64(h.stack))
 	if h.flags&flagOOM != 0 {
 		vm.oom.Set(1)

@@ -33,7 +33,9 @@ const api = {
   async list(prefix) {
     if (prefix !== undefined && typeof prefix !== 'string') throw new GuestTypeError('API.list(prefix): prefix must be a string');
     let items = '';
-    for (const path of ownKeys(files)) {
+    const paths = ownKeys(files);
+    for (let i = 0; i < paths.length; i++) {
+      const path = paths[i];
       if (prefix !== undefined && !apply(stringStartsWith, path, [prefix])) continue;
       items += (items === '' ? '' : ',') + '{"path":' + jsonStringify(path) + ',"size":' + files[path].length + '}';
     }

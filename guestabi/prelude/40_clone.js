@@ -54,9 +54,10 @@
     if (value instanceof GuestRegExp) return new GuestRegExp(apply(regexpSource, value, []), apply(regexpFlags, value, []));
     if (has(symbolValue, value)) throw refused('A symbol');
     if (has(weakMapHas, value) || has(weakSetHas, value) || has(weakRefDeref, value)) throw refused('A weak reference');
-    for (const unbox of [booleanValue, numberValue, stringValue, bigintValue]) {
-      if (has(unbox, value)) return toObject(apply(unbox, value, []));
-    }
+    if (has(booleanValue, value)) return toObject(apply(booleanValue, value, []));
+    if (has(numberValue, value)) return toObject(apply(numberValue, value, []));
+    if (has(stringValue, value)) return toObject(apply(stringValue, value, []));
+    if (has(bigintValue, value)) return toObject(apply(bigintValue, value, []));
     if (value instanceof GuestPromise) throw refused('A Promise');
     return {};
   }
@@ -76,7 +77,9 @@
     } else if (has(setSize, value)) {
       apply(setForEach, value, [(item) => { apply(setAdd, copy, [clone(item, seen)]); }]);
     } else if (isArray(value) || (getPrototypeOf(copy) === Object.prototype && !isError(value))) {
-      for (const key of ownKeys(value)) {
+      const keys = ownKeys(value);
+      for (let i = 0; i < keys.length; i++) {
+        const key = keys[i];
         if (typeof key === 'symbol' || !apply(isEnumerable, value, [key])) continue;
         defineProperty(copy, key, { __proto__: null, value: clone(value[key], seen), enumerable: true, writable: true, configurable: true });
       }
