@@ -127,6 +127,7 @@ type arena struct {
 	run   *host.Run
 	log   *hosttest.Log
 	trace *hosttest.Trace
+	cells int
 	// What the canary gives on the fresh host, without and with the walk.
 	light, full string
 }
@@ -184,10 +185,10 @@ func (a *arena) canary(t *testing.T, after string, full bool) string {
 		code, tools = canaryStart+canaryWalk+canaryEnd, []string{"cloister:core:fingerprint", "cloister:core:echo"}
 	}
 	var res *host.Result
+	id := ""
 	for range 50 {
-		a.log.Reset()
-		a.trace.Reset()
-		if res = exec(t, a.run, code); res.Status == guestabi.StatusWaiting {
+		id = a.next()
+		if res = execInput(t, a.run, host.ExecInput{Code: code, CallID: id}); res.Status == guestabi.StatusWaiting {
 			res = wait(t, a.run, res.RunID)
 		}
 		if res.Reason != guestabi.ReasonTimeout && res.Status != guestabi.StatusWaiting {
@@ -197,7 +198,7 @@ func (a *arena) canary(t *testing.T, after string, full bool) string {
 	if res.Status != guestabi.StatusCompleted {
 		t.Fatalf("canary after %s: %s %s (%s)", after, res.Status, res.Error, res.Reason)
 	}
-	if got := a.log.Tools(); !slices.Equal(got, tools) {
+	if _, got := a.ran(id); !slices.Equal(got, tools) {
 		t.Fatalf("canary after %s: tools that ran: %v", after, got)
 	}
 	if got := texts(res); !slices.Equal(got, []string{"canary"}) {
@@ -257,26 +258,51 @@ const canaryEnd = `
 // prelude's inside.
 var internals = []string{"cloister:prelude", "wasm error", "goroutine", ".go:", "runtime error", "resolvers", "freeSlots", "slotText"}
 
+// answer settles the open client calls of a waiting run, and waits.
+func (a *arena) answer(t *testing.T, res *host.Result) *host.Result {
+	t.Helper()
+	for _, p := range res.Pending {
+		if p.Method == "client" {
+			if err := a.run.Resolve(p.ID, json.RawMessage(`{"answer":"yes"}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return wait(t, a.run, res.RunID)
+}
+
+// next starts the record of another cell and gives its id. Calls that a cell left
+// behind when it failed may still reach their tools, under the id of that cell.
+func (a *arena) next() string {
+	a.log.Reset()
+	a.trace.Reset()
+	a.cells++
+	return fmt.Sprint("cell-", a.cells)
+}
+
+// ran gives the calls of one cell that reached tools.
+func (a *arena) ran(id string) (calls []hosttest.Call, tools []string) {
+	tools = []string{}
+	for _, c := range a.log.Calls() {
+		if c.ParentID == id {
+			calls, tools = append(calls, c), append(tools, c.Tool)
+		}
+	}
+	return calls, tools
+}
+
 // fight runs an attack and gives its last result.
 func (a *arena) fight(t *testing.T, x attack) *host.Result {
 	t.Helper()
-	a.log.Reset()
-	a.trace.Reset()
+	id := a.next()
 	suspended, cells := a.h.Suspended(), a.run.Cells()
-	res := execInput(t, a.run, host.ExecInput{Code: x.source, Language: x.language, CallID: "attack"})
+	res := execInput(t, a.run, host.ExecInput{Code: x.source, Language: x.language, CallID: id})
 	checkVerdict(t, "exec", x.want, res)
 	for _, then := range x.then {
 		if res.Status != guestabi.StatusWaiting {
 			t.Fatalf("nothing to wait for: %s %s", res.Status, res.Error)
 		}
-		for _, p := range res.Pending {
-			if p.Method == "client" {
-				if err := a.run.Resolve(p.ID, json.RawMessage(`{"answer":"yes"}`)); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		res = wait(t, a.run, res.RunID)
+		res = a.answer(t, res)
 		checkVerdict(t, "wait", then, res)
 	}
 	if x.output != "" {
@@ -297,7 +323,7 @@ func (a *arena) fight(t *testing.T, x attack) *host.Result {
 			t.Errorf("the result holds %q: %.500s", word, text)
 		}
 	}
-	a.checkDispatcher(t, x)
+	a.checkDispatcher(t, x, id)
 	if res.Status != guestabi.StatusWaiting && (a.h.Suspended() != suspended || a.run.Cells() != cells) {
 		t.Errorf("left: %d suspended runs, %d cells", a.h.Suspended()-suspended, a.run.Cells()-cells)
 	}
@@ -305,15 +331,15 @@ func (a *arena) fight(t *testing.T, x attack) *host.Result {
 }
 
 // checkDispatcher looks at what tools ran and at what the trace says of it.
-func (a *arena) checkDispatcher(t *testing.T, x attack) {
+func (a *arena) checkDispatcher(t *testing.T, x attack, id string) {
 	t.Helper()
 	allowed := []string{"cloister:core:echo", "cloister:core:add", "cloister:core:fail", "cloister:core:big", "cloister:core:hostile", "client:app:ask"}
-	ran := a.log.Calls()
+	ran, tools := a.ran(id)
 	if x.calls >= 0 && len(ran) != x.calls {
-		t.Errorf("%d tools ran, want %d: %v", len(ran), x.calls, a.log.Tools())
+		t.Errorf("%d tools ran, want %d: %v", len(ran), x.calls, tools)
 	}
-	for _, c := range ran {
-		if !slices.Contains(allowed, c.Tool) || c.ParentID != "attack" || c.Scope.SessionID != scope.SessionID {
+	for _, c := range a.log.Calls() {
+		if !slices.Contains(allowed, c.Tool) || c.Scope.SessionID != scope.SessionID {
 			t.Errorf("a tool ran that policy forbids, or for another run: %+v", c.ToolCall)
 		}
 		if !json.Valid(c.Input) {
@@ -321,7 +347,7 @@ func (a *arena) checkDispatcher(t *testing.T, x attack) {
 		}
 	}
 	for _, e := range a.trace.Events("call.start", "call.end") {
-		if !slices.Contains(allowed, e.Tool) || e.ParentID != "attack" {
+		if !slices.Contains(allowed, e.Tool) || !strings.HasPrefix(e.ParentID, "cell-") {
 			t.Errorf("the trace has a call that policy forbids: %+v", e)
 		}
 	}
@@ -409,12 +435,7 @@ func TestPoisonedAPI(t *testing.T) {
 			for _, tail := range poisonTails {
 				res := a.fight(t, attack{name: x.name, source: poison + "\n" + tail, want: "harmless", calls: -1})
 				for i := 0; res.Status == guestabi.StatusWaiting && i < 3; i++ {
-					for _, p := range res.Pending {
-						if err := a.run.Resolve(p.ID, json.RawMessage(`{"answer":"yes"}`)); err != nil {
-							t.Fatal(err)
-						}
-					}
-					res = wait(t, a.run, res.RunID)
+					res = a.answer(t, res)
 				}
 				if res.Status == guestabi.StatusWaiting || res.Reason == guestabi.ReasonInternalError {
 					t.Errorf("%s: %s %s (%s)", tail, res.Status, res.Error, res.Reason)

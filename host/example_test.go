@@ -363,3 +363,73 @@ func ExampleHooks() {
 	fmt.Println(string(res.Value), err)
 	// Output: ["call_refused","refused by a hook: there is no such city"] <nil>
 }
+
+func ExampleRun_Surface() {
+	r, done := exampleRun(host.RunOptions{}, weather)
+	defer done()
+	fmt.Println(r.Active())
+	for _, tool := range r.Surface() { // what goes into the request to the model
+		fmt.Println(tool.Name, json.Valid(tool.Parameters))
+	}
+	// Output:
+	// true
+	// exec true
+	// wait true
+}
+
+func ExampleRun_Catalog() {
+	r, done := exampleRun(host.RunOptions{Deny: []string{"delete_*"}}, weather, host.RawTool{
+		Name: "delete_weather", Owner: "acme.demo", Description: "Is denied.",
+		Call: func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil },
+	})
+	defer done()
+	for _, tool := range r.Catalog() {
+		fmt.Println(tool.ID, tool.Source)
+	}
+	// Output: cloister:core:get_weather cloister
+}
+
+func ExampleRun_Describe() {
+	r, done := exampleRun(host.RunOptions{}, weather)
+	defer done()
+	d, err := r.Describe("cloister:core:get_weather")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(d.Parameters))
+	// Output: {"type":"object","properties":{"city":{"type":"string","description":"name of the city"}},"required":["city"],"additionalProperties":false}
+}
+
+func ExampleRun_Close() {
+	r, done := exampleRun(host.RunOptions{}, weather)
+	defer done()
+	r.Close()
+	res, err := r.Exec(context.Background(), host.ExecInput{Code: "return 1"})
+	fmt.Println(res.Status, res.Reason, err)
+	_, err = r.Call(context.Background(), "cloister:core:get_weather", nil)
+	fmt.Println(errors.Is(err, host.ErrClosed))
+	// Output:
+	// failed aborted <nil>
+	// true
+}
+
+func ExampleCallFrom() {
+	tool := host.RawTool{Name: "whoami", Description: "Tell who asks.", Call: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+		call, ok := host.CallFrom(ctx)
+		if !ok {
+			return nil, errors.New("called outside of a run")
+		}
+		return json.Marshal(call.Scope.SessionID)
+	}}
+	r, done := exampleRun(host.RunOptions{}, tool)
+	defer done()
+	res, err := r.Exec(context.Background(), host.ExecInput{Code: "return await tools.whoami()"})
+	fmt.Println(string(res.Value), err)
+	// Output: "session-1" <nil>
+}
+
+func ExampleCodeModeConfig_Clamped() {
+	c := host.CodeModeConfig{Enabled: true, TimeoutMs: 1_000_000, MaxSearchLimit: 3}.Clamped()
+	fmt.Println(c.TimeoutMs, c.SearchDefaultLimit, c.MaxPendingToolCalls)
+	// Output: 60000 3 16
+}
