@@ -178,7 +178,7 @@ func (c *cell) explain(t *thrownError) *runError {
 // syntaxFault is the error of source that does not compile. Whether it is about
 // modules is seen from where the engine's parser stopped.
 func (c *cell) syntaxFault(code string, t *thrownError) *runError {
-	line, column := stackPlace(t.Stack)
+	line, column, _ := stackFrame(t.Stack)
 	e := &runError{reason: guestabi.ReasonInvalidInput, message: t.Error()}
 	if moduleSyntax(code, line, column) {
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "import and export are not available: a cell has no modules; use the tools that ALL_TOOLS lists"
@@ -208,11 +208,6 @@ func (c *cell) mapPlace(line, column int) (int, int) {
 		return line, column
 	}
 	return c.position(line, column)
-}
-
-func stackPlace(stack string) (line, column int) {
-	line, column, _ = stackFrame(stack)
-	return line, column
 }
 
 // stackFrame reads the first "cell.js:LINE:COLUMN" of a stack trace, which is the

@@ -27,7 +27,7 @@ func TestToolFailures(t *testing.T) {
 		MaxToolOutputBytes: 1000,
 		Tools: []host.RawTool{
 			slow, plugin, exits,
-			hosttest.Panicking("panics", "secret in the panic: /root/.ssh/id"), hosttest.Panicking("panics_nil", nil), hosttest.Panicking("panics_error", fs.ErrExist),
+			hosttest.Panicking("panics", "secret in the panic: /etc/ssh/id"), hosttest.Panicking("panics_nil", nil), hosttest.Panicking("panics_error", fs.ErrExist),
 			hosttest.Failing("fails", errors.New("no route to printer")), hosttest.Failing("fails_path", &fs.PathError{Op: "open", Path: "/etc/secret.txt", Err: fs.ErrNotExist}),
 			hosttest.Failing("typed", &host.ToolError{Name: "RangeError", Message: "too far", Code: "too_far"}),
 			hosttest.Failing("wrapped", fmt.Errorf("walking: %w", &host.ToolError{Message: "rain", Code: "rain"})),

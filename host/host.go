@@ -182,7 +182,8 @@ func (h *Host) Close() error {
 	for _, r := range runs {
 		r.Close()
 	}
-	// The engine's code must not go away under a guest that still runs.
+	// The engine outlives its VMs by itself; this is so that nothing of the host
+	// runs any more when Close returns.
 	h.active.Wait()
 	h.templates.close()
 	var err error
