@@ -2,7 +2,7 @@ package quickjs
 
 import (
 	"github.com/cloister-wasm/cloister/guestabi"
-	"github.com/cloister-wasm/cloister/quickjs/wasmbin"
+	"github.com/cloister-wasm/cloister/internal/wasmbin"
 )
 
 // addDecode adds `decode(ctx i32) i64`: it reads a value of the guestabi codec at

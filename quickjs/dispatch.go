@@ -3,7 +3,7 @@ package quickjs
 import (
 	"fmt"
 
-	"github.com/cloister-wasm/cloister/quickjs/wasmbin"
+	"github.com/cloister-wasm/cloister/internal/wasmbin"
 )
 
 // The operations of the dispatch function. One function instead of the engine's

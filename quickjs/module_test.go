@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloister-wasm/cloister/quickjs/wasmbin"
+	"github.com/cloister-wasm/cloister/internal/wasmbin"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/cloister-wasm/cloister/quickjs/wasmbin"
+	"github.com/cloister-wasm/cloister/internal/wasmbin"
 )
 
 const (

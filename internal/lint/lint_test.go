@@ -69,7 +69,7 @@ var arrows = []struct {
 	allowed []string
 }{
 	{"guestabi", nil},
-	{"quickjs", []string{"guestabi", "quickjs"}},
+	{"quickjs", []string{"guestabi", "quickjs", "internal/wasmbin"}},
 	{"plugins", []string{"guestabi", "internal"}},
 	{"internal", []string{"guestabi", "internal"}},
 	{"host", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},

@@ -53,7 +53,7 @@ func TestCorpora(t *testing.T) {
 		for name := range seeds() {
 			b, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil || !bytes.HasPrefix(b, []byte("go test fuzz v1\n[]byte(")) {
-				t.Errorf("%s/%s: %v; run: go test ./quickjs/wasmbin -run TestCorpora -update", target, name, err)
+				t.Errorf("%s/%s: %v; run: go test ./internal/wasmbin -run TestCorpora -update", target, name, err)
 			}
 		}
 	}
