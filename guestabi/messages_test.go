@@ -19,11 +19,12 @@ func TestMessages(t *testing.T) {
 	got, err := json.MarshalIndent(map[string]any{
 		"version": Version,
 		"entries": map[string]int{"start": EntryStart, "settle": EntrySettle, "drain": EntryDrain, "finish": EntryFinish, "explain": EntryExplain, "count": EntryCount},
-		"letters": string([]byte{MsgCall, MsgUnknown, MsgSearch, MsgDescribe, MsgYield, MsgText, MsgJSON, MsgConsole, MsgOverflow}),
+		"letters": string([]byte{MsgCall, MsgUnknown, MsgMember, MsgSearch, MsgDescribe, MsgYield, MsgText, MsgJSON, MsgConsole, MsgOverflow}),
 		"tags":    []byte{TagUndefined, TagNull, TagFalse, TagTrue, TagInt32, TagFloat64, TagString, TagArray, TagObject},
 		"setup": Setup{
 			Tools: json.RawMessage(`[{"id":"cloister:core:echo","name":"echo","description":"d","source":"cloister","sourceName":"core"}]`),
-			Names: map[string]string{"echo": "cloister:core:echo"}, Files: map[string]string{"a.d.ts": "text"}, MaxOutput: 65536, MaxOpen: 1024,
+			Names: map[string]string{"echo": "cloister:core:echo"}, Files: map[string]string{"a.d.ts": "text"},
+			Namespaces: []GuestNamespace{{Name: "Issues", Scope: json.RawMessage(`["o",{"list":["c",0],"repository":["v",{"owner":"a"}]}]`)}}, MaxOutput: 65536, MaxOpen: 1024,
 		},
 		"thrown":  []Thrown{{Name: "TypeError", Message: "m", Code: "c", Stack: "s", Error: true}, {Message: "only this"}},
 		"reasons": reasonTable(),

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Version is the version of the contract between host and guest. A snapshot of
 // another version is refused.
-const Version = 1
+const Version = 2
 
 // Entries of the prelude, in the order in which it returns them.
 const (
@@ -22,6 +22,7 @@ const (
 const (
 	MsgCall     = 'c' // slot,number,input: call the tool with that number in Setup.Tools
 	MsgUnknown  = 'u' // slot,[id,input]: call a tool by an id that is not in Setup.Tools
+	MsgMember   = 'n' // slot,number,undefined,[args]: call the member of a namespace with that number; bit i of undefined stands for args[i]
 	MsgSearch   = 's' // slot,[query,limit or null]
 	MsgDescribe = 'd' // slot,id
 	MsgYield    = 'y' // slot,reason
@@ -39,11 +40,22 @@ type Setup struct {
 	Names map[string]string `json:"names"`
 	// Files is what API.list and API.read serve: path to text.
 	Files map[string]string `json:"files"`
+	// Namespaces are the globals of plugins.
+	Namespaces []GuestNamespace `json:"namespaces"`
 	// MaxOutput bounds the run's output, in UTF-16 units of its JSON text. The
 	// host counts again, in bytes.
 	MaxOutput int `json:"maxOutput"`
 	// MaxOpen bounds the requests that one cell may have open.
 	MaxOpen int `json:"maxOpen"`
+}
+
+// GuestNamespace is a global object of data and functions.
+type GuestNamespace struct {
+	Name string `json:"name"`
+	// Scope is a tree of pairs: ["v", JSON] is a value, ["c", number] a function that
+	// sends a MsgMember, ["o", {key: pair}] an object and ["a", [pair]] an array
+	// with functions somewhere in them.
+	Scope json.RawMessage `json:"scope"`
 }
 
 // WrapPrefix and WrapSuffix stand around a cell's code: it is the body of an

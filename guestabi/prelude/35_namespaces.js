@@ -1,0 +1,44 @@
+// The namespaces of plugins: frozen objects of data, and functions that each send
+// the number of a call with its arguments. The host knows what a number stands
+// for; guestabi/wire.go has the form of the tree.
+function callable(name, number) {
+  return freeze({
+    [name]() {
+      let last = arguments.length;
+      while (last > 0 && arguments[last - 1] === undefined) last--;
+      let args = '', gone = 0;
+      for (let i = 0; i < last; i++) {
+        if (arguments[i] === undefined && i < 16) gone |= 1 << i;
+        args += (i === 0 ? '' : ',') + encode(arguments[i]);
+      }
+      return request('n', number + ',' + gone + ',[' + args + ']');
+    },
+  }[name]);
+}
+
+function frozen(value) {
+  if (typeof value === 'object' && value !== null) {
+    for (const key of ownKeys(value)) frozen(value[key]);
+    freeze(value);
+  }
+  return value;
+}
+
+function grow(name, node) {
+  const kind = node[0], rest = node[1];
+  if (kind === 'c') return callable(name, rest);
+  if (kind === 'v') return frozen(rest);
+  const object = kind === 'a' ? [] : {};
+  for (const key of ownKeys(rest)) {
+    if (kind === 'o' || key !== 'length') define(object, key, grow(key, rest[key]));
+  }
+  return freeze(object);
+}
+
+const namespaces = { __proto__: null };
+for (const namespace of setup.namespaces ?? []) {
+  const scope = grow(namespace.name, namespace.scope);
+  define(namespaces, namespace.name, scope);
+  define(globalThis, namespace.name, scope);
+}
+define(globalThis, 'namespaces', freeze(namespaces));
