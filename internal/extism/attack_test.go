@@ -21,7 +21,7 @@ func refusal(t *testing.T, wasm []byte, kind error) error {
 	if !errors.Is(err, kind) {
 		t.Fatalf("Compile = %v, want %v", err, kind)
 	}
-	if cerr := Check(wasm); cerr == nil && !errors.Is(err, ErrLimit) {
+	if cerr := Check(wasm, nil); cerr == nil && !errors.Is(err, ErrLimit) {
 		t.Errorf("Check let it pass, Compile said %v", err)
 	}
 	if n := len(err.Error()); n > 3000 {
@@ -43,7 +43,11 @@ func TestRefusedImports(t *testing.T) {
 		{"extism:host/env", "no_such_function", "current Extism PDK"},
 		{"extism:host/user", "hello", "host functions"},
 		{"cloister:extism", "store_u64", "only"},
-		{"cloister:host", "http", "only"},
+		{"cloister:host", "http", "permissions.hosts"},
+		{"cloister:host", "call_tool", "permissions.tools"},
+		{"cloister:host", "log", "permissions do not grant"},
+		{"cloister:host", "exec", "unknown host function"},
+		{"cloister:host", "", "unknown host function"},
 		{"wasi_snapshot_preview1", "sock_open", "not a function of WASI"},
 		{"wasi_unstable", "fd_write", "only"},
 		{"env", "memory_grow", "only"},
@@ -157,6 +161,17 @@ func TestRefusedModules(t *testing.T) {
 				m.funcs = append(m.funcs, f)
 			}
 		}), ErrModule, "all together"},
+		{"many types", append([]byte(header), section(1, join(leb(10_001), []byte(strings.Repeat("\x60\x00\x00", 10_001))))...), ErrModule, "10001 types"},
+		{"many imports", with(func(m *wasmModule) {
+			for range 1001 {
+				m.importFunc("extism:host/env", "input_length", 0)
+			}
+		}), ErrModule, "1001 imports"},
+		{"many exports", with(func(m *wasmModule) {
+			for n := range 10_000 {
+				m.funcs = append(m.funcs, wasmFunc{export: "f" + strings.Repeat("x", n%7) + string(leb(n)), code: []byte{0x41, 0}})
+			}
+		}), ErrModule, "exports, more than"},
 		{"a jump table by the thousand", with(func(m *wasmModule) {
 			m.funcs[0].code = join([]byte{0x02, 0x40, 0x41, 0, 0x0e}, leb(200_000), make([]byte, 200_001), []byte{0x0b, 0x41, 0})
 		}), ErrModule, "branches"},
@@ -262,8 +277,9 @@ func TestStartFunction(t *testing.T) {
 	}
 }
 
-// The SDK's store_u64 writes anywhere in the kernel's memory. A plugin could set the kernel's own words (here: its
-// position) so that the SDK's next reset fails, and it prints that to the process's standard output.
+// The SDK's store_u64 writes anywhere in its kernel's memory. A plugin could set the kernel's own words (here: its
+// position) so that the SDK's next reset fails, and it prints that to the process's standard output. Below the first
+// block nothing can be stored.
 func TestKernelWordsAreSafe(t *testing.T) {
 	for _, addr := range []int64{0, 1, 9, 17, 57, 64} {
 		m := runModule([]byte{0x42}, sleb(addr), []byte{0x42, 0x7f, 0x10, 0, 0x41, 0})
@@ -284,22 +300,28 @@ func TestKernelWordsAreSafe(t *testing.T) {
 	}
 }
 
-// A block whose size is -12 is its own successor: the kernel walks it for ever, in alloc, in length, in free, and in
-// the host's own reading of a log message or an error, which the SDK does without a deadline.
-func TestDamagedBlocksAreStopped(t *testing.T) {
-	// The first block's header is at 65: status at +0, size at +4. One store sets status 1 (in use) and the size.
-	store := join([]byte{0x42}, sleb(65), []byte{0x42}, sleb(-12<<32|1), []byte{0x10, 1})
+// In the SDK's kernel a block whose size is -12 is its own successor: it walks it for ever, in alloc, in length, in free,
+// and in the host's own reading of a log message or an error, which has no deadline. Here blocks have no headers that a
+// plugin could write: whatever it stores, wherever it can, each function goes on to work.
+func TestBlocksCannotBeDamaged(t *testing.T) {
+	// for (at = 96; at < 4096; at += 4) store_u64(at, -12<<32|1); the first block is at 96.
+	damage := join(
+		[]byte{0x42}, sleb(4096), []byte{0x10, 0, 0x1a}, // alloc
+		[]byte{0x42}, sleb(96), []byte{0x21, 0, 0x03, 0x40, 0x20, 0, 0x42}, sleb(-12<<32|1), []byte{0x10, 1},
+		[]byte{0x20, 0, 0x42, 4, 0x7c, 0x22, 0, 0x42}, sleb(4096), []byte{0x54, 0x0d, 0, 0x0b},
+	)
 	offset := join([]byte{0x42}, sleb(100))
 	tails := map[string][]byte{
-		"alloc":     join([]byte{0x42}, sleb(70_000), []byte{0x10, 0, 0x1a, 0x42}, sleb(65_000), []byte{0x10, 0, 0x1a}), // looks for a free one
+		"alloc":     join([]byte{0x42}, sleb(70_000), []byte{0x10, 0, 0x1a, 0x42}, sleb(65_000), []byte{0x10, 0, 0x1a}),
 		"length":    join(offset, []byte{0x10, 2, 0x1a}),
 		"free":      join(offset, []byte{0x10, 3}),
 		"log_info":  join(offset, []byte{0x10, 4}),
-		"error_set": join(offset, []byte{0x10, 5}), // walked when the host reads the error
+		"error_set": join(offset, []byte{0x10, 5}),
 	}
 	for name, tail := range tails {
 		t.Run(name, func(t *testing.T) {
-			m := runModule([]byte{0x42, 8, 0x10, 0, 0x1a}, store, tail, []byte{0x41, 0})
+			// In the end the block's length is what it was: 4096, or 0 after it was freed; the test frees none.
+			m := runModule(damage, tail, []byte{0x42}, sleb(96), []byte{0x10, 2, 0xa7})
 			m.types = append(m.types, [2][]byte{{i64}, {i64}}, [2][]byte{{i64, i64}, nil}, [2][]byte{{i64}, nil})
 			m.importFunc("extism:host/env", "alloc", 1)
 			m.importFunc("extism:host/env", "store_u64", 2)
@@ -307,10 +329,11 @@ func TestDamagedBlocksAreStopped(t *testing.T) {
 			m.importFunc("extism:host/env", "free", 3)
 			m.importFunc("extism:host/env", "log_info", 3)
 			m.importFunc("extism:host/env", "error_set", 3)
+			m.funcs[0].locals = []byte{1, 1, i64}
 			i := runs(t, m, Config{Log: func(LogRecord) {}})
-			_, err := i.Call(soon(t), "run", nil)
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Call = %v, want it stopped", err)
+			var ge *GuestError
+			if _, err := i.Call(soon(t), "run", nil); !errors.As(err, &ge) || ge.Code != 4096 || ge.Message != "" {
+				t.Errorf("Call = %v, want code 4096, the block's length", err)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 )
 
 func BenchmarkCall1KB(b *testing.B) {
@@ -53,7 +54,7 @@ func BenchmarkCompileFromCache(b *testing.B) {
 	wasm := guest(b)
 	b.Run("prepare", func(b *testing.B) {
 		for b.Loop() {
-			if err := Check(wasm); err != nil {
+			if err := Check(wasm, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -69,4 +70,66 @@ func BenchmarkCompileFromCache(b *testing.B) {
 			}
 		}
 	})
+}
+
+// plainModule compiles the test plugin without countdowns and without the runtime's checks: what metering is measured
+// against. slow gives it the latter.
+func plainModule(tb testing.TB, slow bool) *Module {
+	tb.Helper()
+	c, err := check(guest(tb), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.slow = "for the benchmark"
+	wasm, err := c.rewrite()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := &Module{config: Config{}.withDefaults(), callable: c.callable}
+	if slow {
+		m.slow = c.slow
+	}
+	m.closing, m.close = context.WithCancelCause(context.Background())
+	if m.compiled, err = m.compileSDK(context.Background(), wasm, nil); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return m
+}
+
+// BenchmarkCompute takes turns, so that a busy machine disturbs all alike, and reports the cost of metering.
+func BenchmarkCompute(b *testing.B) {
+	modules := []*Module{plainModule(b, false), guestModule(b, Config{}), plainModule(b, true)}
+	for _, c := range []struct{ export, input string }{{"fib", "18"}, {"crunch", "200"}, {"sieve", "20000"}, {"work", `{"name":"n","tags":["` + strings.Repeat("abcdefg\",\"", 98) + `x"]}`}} {
+		b.Run(c.export, func(b *testing.B) {
+			var spent, best [3]time.Duration
+			var instances [3]*Instance
+			for n, m := range modules {
+				instances[n] = instance(b, m)
+			}
+			for b.Loop() {
+				for n, i := range instances {
+					start := time.Now()
+					if _, err := i.Call(context.Background(), c.export, []byte(c.input)); err != nil {
+						b.Fatal(err)
+					}
+					took := time.Since(start)
+					spent[n] += took
+					if best[n] == 0 || took < best[n] {
+						best[n] = took
+					}
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			for n, name := range []string{"plain", "metered", "checked"} {
+				b.ReportMetric(float64(best[n].Microseconds()), name+"-µs")
+				b.ReportMetric(float64(spent[n])/float64(spent[0]), name+"-ratio")
+				b.ReportMetric(float64(best[n])/float64(best[0]), name+"-best-ratio")
+			}
+		})
+	}
 }

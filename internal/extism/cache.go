@@ -40,7 +40,7 @@ func (m *Module) compileCached(ctx context.Context, wasm []byte) error {
 	hash := sha256.Sum256(wasm)
 	entry := filepath.Join(dir, entryPrefix+hex.EncodeToString(hash[:]))
 	if sums, err := readSums(entry); err == nil && sumsMatch(entry, sums) {
-		if m.compiled, m.cache, err = compileIn(ctx, wasm, entry); err == nil {
+		if m.compiled, m.cache, err = m.compileIn(ctx, wasm, entry); err == nil {
 			m.fromCache = true
 			return refreshSums(entry, sums)
 		}
@@ -48,22 +48,22 @@ func (m *Module) compileCached(ctx context.Context, wasm []byte) error {
 	dropEntry(dir, entry)
 	fresh, err := os.MkdirTemp(dir, "new-*")
 	if err == nil {
-		if m.compiled, m.cache, err = compileIn(ctx, wasm, fresh); err == nil {
+		if m.compiled, m.cache, err = m.compileIn(ctx, wasm, fresh); err == nil {
 			publish(fresh, entry)
 			return nil
 		}
 		removeAll(fresh)
 	}
-	m.compiled, err = compileSDK(ctx, wasm, nil)
+	m.compiled, err = m.compileSDK(ctx, wasm, nil)
 	return err
 }
 
-func compileIn(ctx context.Context, wasm []byte, dir string) (*ext.CompiledPlugin, wazero.CompilationCache, error) {
+func (m *Module) compileIn(ctx context.Context, wasm []byte, dir string) (*ext.CompiledPlugin, wazero.CompilationCache, error) {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := compileSDK(ctx, wasm, cache)
+	c, err := m.compileSDK(ctx, wasm, cache)
 	if err != nil {
 		_ = cache.Close(ctx) // the compile error is the one to report
 		return nil, nil, err

@@ -37,8 +37,11 @@ type Config struct {
 	InputBytes, OutputBytes int
 	// LogBytes bounds what one call may log; 0 means [DefaultLogBytes]. Writing more fails inside the plugin.
 	LogBytes int
-	// CallTime bounds a call whose context has no earlier deadline; 0 means [DefaultCallTime].
+	// CallTime bounds a call, time in a [HostFunction] that pauses left out; 0 means [DefaultCallTime]. The context of
+	// the call may end it earlier.
 	CallTime time.Duration
+	// Functions are the host functions that the plugin may import.
+	Functions []HostFunction
 	// Log takes what plugins write, line by line, on the goroutine of the call; nil drops it. It must not call back into
 	// the instance.
 	Log func(LogRecord)

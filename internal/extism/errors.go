@@ -30,6 +30,10 @@ var (
 	ErrStopped = errors.New("the plugin call was stopped")
 	// ErrDead: an earlier call cost the instance; make a new one.
 	ErrDead = errors.New("the plugin instance is finished: an earlier call broke or was stopped; make a new instance")
+	// ErrBusy: a host function called the instance that it was called from.
+	ErrBusy = errors.New("the plugin instance is in the middle of the call that this one is made from; use another instance")
+	// ErrFunctions: [Config.Functions] cannot be offered.
+	ErrFunctions = errors.New("unusable host functions")
 	// ErrClosed: the instance or its module was closed.
 	ErrClosed = errors.New("the plugin is closed")
 	// ErrEnvironment: the process's environment would unseal plugins.
@@ -168,8 +172,14 @@ type StoppedError struct {
 	err error // of the context
 }
 
+// stopped takes the reason from ctx. When the call's clock ran out, that is the cause, and the context's own error says
+// only that it was cancelled.
 func stopped(ctx context.Context, began bool) error {
-	return &StoppedError{Cause: context.Cause(ctx), Began: began, err: ctx.Err()}
+	e := &StoppedError{Cause: context.Cause(ctx), Began: began, err: ctx.Err()}
+	if e.Cause == context.DeadlineExceeded {
+		e.err = context.DeadlineExceeded
+	}
+	return e
 }
 
 // Error is one bounded line.

@@ -1,39 +1,35 @@
 package extism
 
+import (
+	"slices"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+)
+
 const (
 	envModule  = "extism:host/env"
 	wasiModule = "wasi_snapshot_preview1"
-	// ownModule holds the functions that replace some of envModule's.
+	// ownModule holds the functions that take the place of envModule's. Plugins cannot name it.
 	ownModule = "cloister:extism"
 )
 
-// disposal says what becomes of an import of envModule.
-type disposal struct {
-	replaced bool   // by ours
-	why      string // refused, with this advice
-}
-
-// envImports is every function that the SDK's kernel offers. What is missing here is refused as unknown.
-var envImports = func() map[string]disposal {
+// envImports is every function that Extism offers to plugins: "" is offered, anything else is why not. What is missing
+// here is refused as unknown.
+var envImports = func() map[string]string {
 	const (
-		http   = "plugins have no HTTP in this version"
-		vars   = "keep state in the plugin's own memory: an instance lives for one run"
-		config = "plugins get no configuration in this version: take it as tool input"
+		http   = "plugins have no HTTP of Extism's: it follows redirects anywhere; import http from " + guestabi.PluginHostModule
+		vars   = "keep state in the plugin's own memory: an instance lives for one run; or import kv_get and kv_put from " + guestabi.PluginHostModule
+		config = "take it as tool input, or import config_get from " + guestabi.PluginHostModule
 		host   = "for the host's side only"
 	)
-	m := map[string]disposal{
-		"http_request": {why: http}, "http_status_code": {why: http}, "http_headers": {why: http},
-		"var_get": {why: vars}, "var_set": {why: vars}, "config_get": {why: config},
-		"input_set": {why: host}, "reset": {why: host}, "error_get": {why: host}, "memory_bytes": {why: host},
-		"output_offset": {why: host}, "output_length": {why: host},
+	m := map[string]string{
+		"http_request": http, "http_status_code": http, "http_headers": http,
+		"var_get": vars, "var_set": vars, "config_get": config,
+		"input_set": host, "reset": host, "error_get": host, "memory_bytes": host,
+		"output_offset": host, "output_length": host,
 	}
-	for _, name := range []string{"alloc", "free", "length", "length_unsafe", "load_u64",
-		"input_offset", "input_load_u64", "output_set", "error_set"} {
-		m[name] = disposal{}
-	}
-	for _, name := range []string{"input_length", "input_load_u8", "load_u8", "store_u8", "store_u64", "get_log_level",
-		"log_trace", "log_debug", "log_info", "log_warn", "log_error"} {
-		m[name] = disposal{replaced: true}
+	for _, f := range env() {
+		m[f.Name] = ""
 	}
 	return m
 }()
@@ -56,28 +52,47 @@ var wasiImports = func() map[string]bool {
 	return m
 }()
 
-// decideImport gives the module an import is to come from, or why it is refused.
-func decideImport(module, name string) (from, why string) {
+// grants says what a manifest must have for a host function, "" for those that everybody may use.
+var grants = map[string]string{
+	guestabi.HostLog: "", guestabi.HostProgress: "", guestabi.HostInterrupt: "", guestabi.HostNow: "", guestabi.HostRandom: "",
+	guestabi.HostConfigGet: "permissions.config with the keys",
+	guestabi.HostKVGet:     "permissions.kv", guestabi.HostKVPut: "permissions.kv", guestabi.HostKVDelete: "permissions.kv",
+	guestabi.HostHTTP:     "permissions.hosts with the hosts",
+	guestabi.HostCallTool: "permissions.tools with the tools",
+}
+
+// refuseImport says why an import is not offered, "" if it is.
+func refuseImport(module, name string, functions []string) string {
 	switch module {
 	case envModule:
-		d, ok := envImports[name]
-		switch {
-		case !ok:
-			return "", "unknown; build with a current Extism PDK"
-		case d.why != "":
-			return "", d.why
-		case d.replaced:
-			return ownModule, ""
+		if why, ok := envImports[name]; ok {
+			return why
 		}
-		return envModule, ""
+		return "unknown; build with a current Extism PDK"
+	case guestabi.PluginHostModule:
+		return refuseFunction(name, functions)
 	case wasiModule:
 		if wasiImports[name] {
-			return wasiModule, ""
+			return ""
 		}
-		return "", "not a function of WASI preview 1"
+		return "not a function of WASI preview 1"
 	case "extism:host/user":
-		return "", "host functions of other hosts are not offered"
+		return "host functions of other hosts are not offered; Cloister's are in " + guestabi.PluginHostModule
 	default:
-		return "", "only " + envModule + " and " + wasiModule + " are offered"
+		return "only " + envModule + ", " + guestabi.PluginHostModule + " and " + wasiModule + " are offered"
 	}
+}
+
+// refuseFunction says why a host function is not offered, "" if it is.
+func refuseFunction(name string, functions []string) string {
+	if slices.Contains(functions, name) {
+		return ""
+	}
+	switch needs, known := grants[name]; {
+	case !known:
+		return "unknown host function; use one of this version's, or update Cloister"
+	case needs != "":
+		return "the manifest's permissions do not grant it; add " + needs + ", or leave it out of the plugin"
+	}
+	return "the manifest's permissions do not grant it, or this host does not offer it"
 }

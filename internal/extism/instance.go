@@ -23,7 +23,9 @@ import (
 type Instance struct {
 	module   *Module
 	plugin   *ext.Plugin
-	kernel   api.Memory
+	main     api.Module // the plugin's own; nil before the first call
+	exports  map[string]api.Function
+	kernel   *kernel
 	memories *memories
 	log      *logger
 
@@ -31,8 +33,8 @@ type Instance struct {
 	closing context.Context
 	close   context.CancelCauseFunc
 	// Of the running call:
-	sleep    context.Context // for WASI's sleep
-	inputLen int
+	ctx   context.Context // ends with it; WASI's sleep, the meter and long host functions look at it
+	clock clock
 
 	dead   atomic.Bool // finished by a trap, a stop, or an exit
 	closed sync.Once
@@ -51,9 +53,11 @@ func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 	}
 	i := &Instance{
 		module:   m,
-		memories: newMemories(kernelBytes+int64(m.config.InputBytes)+int64(m.config.OutputBytes), m.config.MemoryBytes),
+		memories: newMemories(sdkBytes, m.config.MemoryBytes),
+		kernel:   newKernel(kernelBytes + (m.config.InputBytes+m.config.OutputBytes)*5/4), // blocks are rounded up
 		log:      newLogger(m.config.Log, m.config.LogBytes),
 		turn:     make(chan struct{}, 1),
+		exports:  map[string]api.Function{},
 	}
 	i.closing, i.close = context.WithCancelCause(m.closing)
 	if err := i.instantiate(ctx); err != nil {
@@ -68,15 +72,15 @@ func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 }
 
 func (i *Instance) instantiate(ctx context.Context) (err error) {
-	ctx, stop := i.callContext(ctx)
+	ctx, stop := i.begin(ctx, i.module.config.CallTime, true)
 	defer stop()
 	defer func() {
 		if r := recover(); r != nil {
 			err = &ModuleError{Kind: ErrModule, Detail: "starting it failed: " + printable(cut(fmt.Sprint(r), maxDetail))}
 		}
 	}()
-	i.sleep = ctx
 	i.log.begin()
+	ctx = context.WithValue(ctx, ext.PluginCtxKey("plugin"), &ext.Plugin{}) // the SDK wants one before ours get a turn
 	ctx = experimental.WithMemoryAllocator(ctx, i.memories)
 	ctx = experimental.WithCloseNotifier(ctx, experimental.CloseNotifyFunc(func(context.Context, uint32) { i.dead.Store(true) }))
 	i.plugin, err = i.module.compiled.Instance(ctx, ext.PluginInstanceConfig{ModuleConfig: i.sealed()})
@@ -84,7 +88,6 @@ func (i *Instance) instantiate(ctx context.Context) (err error) {
 		return i.instantiateError(ctx, err)
 	}
 	i.plugin.SetLogger(func(ext.LogLevel, string) {}) // the SDK's own chatter, if another user of it turned that on
-	i.kernel = i.plugin.Memory()
 	return nil
 }
 
@@ -92,7 +95,7 @@ func (i *Instance) instantiateError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, true)
 	}
-	if strings.Contains(err.Error(), "wasm stack trace") {
+	if strings.Contains(err.Error(), "wasm stack trace") || strings.Contains(err.Error(), "start function[") {
 		return i.trap(err)
 	}
 	return &ModuleError{Kind: ErrModule, Detail: printable(cut(err.Error(), maxDetail))}
@@ -115,28 +118,52 @@ func (i *Instance) nanosleep(ns int64) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-i.sleep.Done():
+	case <-i.ctx.Done():
 	}
 }
 
-// callContext ends with ctx, after the configured time, or when the instance closes.
-func (i *Instance) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancelTime := context.WithTimeout(ctx, i.module.config.CallTime)
+// begin opens a call: its context ends with ctx, after limit of running time, or when the instance closes.
+func (i *Instance) begin(ctx context.Context, limit time.Duration, starting bool) (context.Context, func()) {
+	outer, _ := ctx.Value(frameKey{}).(*frame)
 	ctx, cancel := context.WithCancelCause(ctx)
+	i.ctx = ctx
+	i.clock.start(limit, func() { cancel(context.DeadlineExceeded) })
 	stop := context.AfterFunc(i.closing, func() { cancel(context.Cause(i.closing)) })
-	return context.WithValue(ctx, instanceKey{}, i), func() {
+	return context.WithValue(ctx, frameKey{}, &frame{instance: i, outer: outer, starting: starting}), func() {
 		stop()
+		i.clock.stop()
 		cancel(context.Canceled)
-		cancelTime()
+	}
+}
+
+// over reports whether the running call is to end. It does not depend on the clock's goroutine getting a turn.
+func (i *Instance) over() bool {
+	i.clock.fired()
+	return i.ctx.Err() != nil
+}
+
+// goOn panics when the running call is over, which ends the plugin: host functions that take long are left so.
+func (i *Instance) goOn() {
+	if i.ctx.Err() != nil {
+		panic(errOver)
 	}
 }
 
 // Call calls an export with input and gives its output, both opaque bytes.
 //
 // Errors: [*GuestError] for what the plugin reports; [*LimitError]; [*ExportError]; [*StoppedError] when ctx ends or the
-// time is up; [*TrapError]; [ErrDead]; [ErrClosed]. After a TrapError, a StoppedError with Began or a LimitError of the
-// output that the plugin could not write, the instance is finished.
+// time is up; [*TrapError]; [ErrDead]; [ErrClosed]; [ErrBusy]. After a TrapError, a StoppedError with Began or a LimitError
+// of the output that the plugin could not write, the instance is finished.
 func (i *Instance) Call(ctx context.Context, export string, input []byte) ([]byte, error) {
+	return i.CallFor(ctx, i.module.config.CallTime, export, input)
+}
+
+// CallFor is Call with a bound of its own on the time that the plugin runs, if that is below [Config.CallTime]. Time in a
+// [HostFunction] that pauses does not count, and neither does waiting for other calls of the instance; ctx bounds all.
+func (i *Instance) CallFor(ctx context.Context, limit time.Duration, export string, input []byte) ([]byte, error) {
+	if i.within(ctx) {
+		return nil, ErrBusy
+	}
 	if len(input) > i.module.config.InputBytes {
 		return nil, &LimitError{What: "input", Limit: int64(i.module.config.InputBytes), Got: int64(len(input))}
 	}
@@ -157,51 +184,51 @@ func (i *Instance) Call(ctx context.Context, export string, input []byte) ([]byt
 	case i.dead.Load():
 		return nil, ErrDead
 	}
-	return i.call(ctx, export, input)
+	if limit <= 0 || limit > i.module.config.CallTime {
+		limit = i.module.config.CallTime
+	}
+	return i.call(ctx, limit, export, input)
 }
 
-func (i *Instance) call(ctx context.Context, export string, input []byte) (out []byte, err error) {
-	ctx, stop := i.callContext(ctx)
+func (i *Instance) call(ctx context.Context, limit time.Duration, export string, input []byte) (out []byte, err error) {
+	ctx, stop := i.begin(ctx, limit, false)
 	defer stop()
-	i.sleep, i.inputLen = ctx, len(input)
 	i.memories.reset()
+	i.kernel.begin(input)
 	i.log.begin()
 	defer i.log.end()
 	defer func() {
+		i.kernel.given = nil // the caller's
 		if r := recover(); r != nil {
 			out, err = nil, i.trap(fmt.Errorf("the runtime failed: %v", r))
 		}
 	}()
-	rc, out, err := i.plugin.CallWithContext(ctx, export, input)
-	return i.outcome(ctx, rc, out, err)
+	rc, err := i.invoke(ctx, export)
+	return i.outcome(ctx, rc, err)
 }
 
 // outcome decides what a finished call was. The host's clock comes first, whatever the plugin says.
-func (i *Instance) outcome(ctx context.Context, rc uint32, out []byte, err error) ([]byte, error) {
+func (i *Instance) outcome(ctx context.Context, rc uint32, err error) ([]byte, error) {
 	limit := i.module.config.OutputBytes
-	said := err != nil && i.reported(ctx, err)
 	switch {
 	case ctx.Err() != nil:
 		i.dead.Store(true)
 		return nil, stopped(ctx, true)
 	case i.dead.Load(): // it exited, with whatever code
 		return nil, i.trap(orExit(err))
-	case err != nil && !said:
-		if i.memories.refused(kernelMemory) {
-			i.dead.Store(true)
-			return nil, &LimitError{What: "output", Limit: int64(limit)}
-		}
+	case err != nil && i.kernel.refused:
+		i.dead.Store(true)
+		return nil, &LimitError{What: "output", Limit: int64(limit)}
+	case err != nil:
 		return nil, i.trap(err)
-	case err != nil || rc != 0:
-		message := ""
-		if err != nil {
-			message = cut(err.Error(), MaxMessageBytes)
-		}
-		return nil, &GuestError{Code: rc, Message: message}
-	case len(out) > limit:
-		return nil, &LimitError{What: "output", Limit: int64(limit), Got: int64(len(out))}
 	}
-	return out, nil
+	if message := i.kernel.block(i.kernel.failure); rc != 0 || len(message) > 0 {
+		return nil, &GuestError{Code: rc, Message: cut(string(message[:min(len(message), MaxMessageBytes+1)]), MaxMessageBytes)}
+	}
+	if n := i.kernel.outputLen; n > limit {
+		return nil, &LimitError{What: "output", Limit: int64(limit), Got: int64(n)}
+	}
+	return i.kernel.taken(), nil
 }
 
 func orExit(err error) error {
@@ -209,19 +236,6 @@ func orExit(err error) error {
 		return errors.New("it exited during the call")
 	}
 	return err
-}
-
-// reported tells the plugin's own error message, which the SDK gives as a bare error, from everything else. A plugin
-// that breaks with a text it announced before fools only itself: the instance is of its own run.
-func (i *Instance) reported(ctx context.Context, err error) bool {
-	if errors.Unwrap(err) != nil {
-		return false
-	}
-	if _, joined := err.(interface{ Unwrap() []error }); joined {
-		return false
-	}
-	said := i.plugin.GetErrorWithContext(ctx)
-	return said != "" && said == err.Error()
 }
 
 // trap finishes the instance and describes why.

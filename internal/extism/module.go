@@ -3,15 +3,21 @@ package extism
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	ext "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
-// kernelBytes is what the SDK's kernel needs beside input and output: it starts with 1 MiB, and a PDK keeps log messages
-// and other blocks there during a call.
-const kernelBytes = 2 << 20
+const (
+	// kernelBytes is what a plugin may share with the host beside input and output: a PDK keeps log messages, requests
+	// to the host and other blocks there during a call.
+	kernelBytes = 2 << 20
+	// sdkBytes is what the SDK's own kernel may have. Nothing of the plugin goes there.
+	sdkBytes = 2 << 20
+)
 
 // Module is a compiled plugin. Safe for concurrent use; Close it.
 type Module struct {
@@ -20,6 +26,7 @@ type Module struct {
 	compiled  *ext.CompiledPlugin
 	cache     wazero.CompilationCache // nil without a directory
 	fromCache bool
+	slow      string // why it is not metered
 
 	closing context.Context // ends when Close begins
 	close   context.CancelCauseFunc
@@ -30,9 +37,10 @@ type Module struct {
 }
 
 // Check runs the checks of [Compile] without compiling: format, declared sizes, imports, and the exports a caller
-// will need. It takes some ten milliseconds for a Go plugin.
-func Check(wasm []byte, exports ...string) error {
-	p, err := prepare(wasm)
+// will need. functions names the host functions that Compile would be given. It takes some ten milliseconds for a Go
+// plugin.
+func Check(wasm []byte, functions []string, exports ...string) error {
+	p, err := check(wasm, functions)
 	if err != nil {
 		return err
 	}
@@ -47,9 +55,12 @@ func Check(wasm []byte, exports ...string) error {
 // Compile checks a module and makes machine code of it, or takes it from the cache directory. A Go plugin takes about
 // a second without a cache; ctx does not interrupt that. The wasm bytes are not kept.
 //
-// Errors: [*ModuleError], [*ImportError], [*LimitError], [ErrCacheDir].
+// Errors: [*ModuleError], [*ImportError], [*LimitError], [ErrCacheDir], [ErrFunctions].
 func Compile(ctx context.Context, wasm []byte, config Config) (*Module, error) {
-	p, err := prepare(wasm)
+	if err := checkFunctions(config.Functions); err != nil {
+		return nil, err
+	}
+	p, err := check(wasm, functionNames(config.Functions))
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +71,16 @@ func Compile(ctx context.Context, wasm []byte, config Config) (*Module, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, false)
 	}
-	m := &Module{config: config, callable: p.callable}
+	rewritten, err := p.rewrite()
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{config: config, callable: p.callable, slow: p.slow}
 	m.closing, m.close = context.WithCancelCause(context.Background())
 	if config.CacheDir == "" {
-		m.compiled, err = compileSDK(ctx, p.wasm, nil)
+		m.compiled, err = m.compileSDK(ctx, rewritten, nil)
 	} else {
-		err = m.compileCached(ctx, p.wasm)
+		err = m.compileCached(ctx, rewritten)
 	}
 	if err != nil {
 		m.close(err)
@@ -76,13 +91,13 @@ func Compile(ctx context.Context, wasm []byte, config Config) (*Module, error) {
 
 // compileSDK runs the SDK's compilation. It panics where it cannot return an error. wazero's compiler runs on this
 // goroutine alone: a panic of one of its workers could not be caught.
-func compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (c *ext.CompiledPlugin, err error) {
+func (m *Module) compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (c *ext.CompiledPlugin, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			c, err = nil, &ModuleError{Kind: ErrModule, Detail: "compiling it failed: " + printable(cut(fmt.Sprint(r), maxDetail))}
 		}
 	}()
-	rc := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
+	rc := wazero.NewRuntimeConfig().WithCloseOnContextDone(m.slow != "")
 	if cache != nil {
 		rc = rc.WithCompilationCache(cache)
 	}
@@ -90,7 +105,9 @@ func compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache)
 		Wasm:   []ext.Wasm{ext.WasmData{Data: wasm}},
 		Memory: &ext.ManifestMemory{}, // no variables, no HTTP responses
 	}
-	c, err = ext.NewCompiledPlugin(ctx, manifest, ext.PluginConfig{RuntimeConfig: rc, EnableWasi: true}, hostFunctions())
+	ctx = experimental.WithFunctionListenerFactory(ctx, selfListener{})
+	c, err = ext.NewCompiledPlugin(ctx, manifest, ext.PluginConfig{RuntimeConfig: rc, EnableWasi: true},
+		slices.Concat(env(), windowFunctions(), []ext.HostFunction{meterFunction()}, offered(m.config.Functions)))
 	if err != nil {
 		return nil, &ModuleError{Kind: ErrModule, Detail: printable(cut(err.Error(), maxDetail))}
 	}
@@ -99,6 +116,10 @@ func compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache)
 
 // FromCache reports whether the machine code came from the cache directory.
 func (m *Module) FromCache() bool { return m.fromCache }
+
+// SlowPath reports why the module runs with the runtime's own checks of the deadline, which make it several times slower
+// at computing: countdowns could not be shown to hold it to its time. "" is the rule: it is metered.
+func (m *Module) SlowPath() string { return m.slow }
 
 // CheckExport reports, as an [*ExportError], an export that is missing or does not have the signature of a call:
 // no parameters, no result or one i32.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/cloister-wasm/cloister/internal/wasmbin"
 )
 
 // data is a data section of active segments: address, text, address, text.
@@ -48,12 +50,11 @@ func TestDataSegments(t *testing.T) {
 					t.Errorf("memory[%d]: %v, want %d", addr, err, want)
 				}
 			}
-			if got := dataSection(&cursor{b: tt.datas}, false); (got != nil) != tt.merged {
-				t.Errorf("merged: %v, want %v", got != nil, tt.merged)
-			}
-			if got := dataSection(&cursor{b: tt.datas}, true); got != nil {
-				t.Error("merged although instructions may name segments")
-			}
+			m := runModule([]byte{0x41, 0})
+			m.datas = tt.datas
+			checkMerged(t, m, tt.merged)
+			m.count = leb(int(tt.datas[0]))
+			checkMerged(t, m, false) // instructions may name segments
 		})
 	}
 	// A passive segment and memory.init: numbers of segments have a meaning.
@@ -67,6 +68,17 @@ func TestDataSegments(t *testing.T) {
 	}
 }
 
+func checkMerged(t *testing.T, m *wasmModule, want bool) {
+	t.Helper()
+	d, err := wasmbin.Decode(m.bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.MergeData(); got != want || err != nil {
+		t.Errorf("merged: %v, %v; want %v", got, err, want)
+	}
+}
+
 // FuzzCheck feeds broken modules to the checks, and what they let pass to wazero.
 func FuzzCheck(f *testing.F) {
 	f.Add(runModule([]byte{0x41, 0}).bytes())
@@ -77,11 +89,13 @@ func FuzzCheck(f *testing.F) {
 	full.datas = data(0, "ab", 8, "c")
 	full.custom = str("name")
 	f.Add(full.bytes())
+	f.Add(asks("f", 1).bytes())
+	f.Add(transferModule([]byte{0x42, 8, 0x10, 0, 0xa7}).bytes())
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		if len(wasm) > 4<<10 {
 			return // size is not what is looked for
 		}
-		if err := Check(wasm); err != nil {
+		if err := Check(wasm, []string{"f"}); err != nil {
 			for _, kind := range []error{ErrModule, ErrComponent, ErrImport, ErrLimit} {
 				if errors.Is(err, kind) {
 					return
@@ -89,7 +103,7 @@ func FuzzCheck(f *testing.F) {
 			}
 			t.Fatalf("untyped error %v", err)
 		}
-		m, err := Compile(context.Background(), wasm, Config{MemoryBytes: 1 << 20})
+		m, err := Compile(context.Background(), wasm, Config{MemoryBytes: 1 << 20, Functions: offers("f", func(context.Context, []byte) []byte { return nil })})
 		if err != nil {
 			return
 		}

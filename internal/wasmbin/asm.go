@@ -5,6 +5,8 @@ const (
 	I32 byte = 0x7f
 	I64 byte = 0x7e
 	F64 byte = 0x7c
+	// V128 is a vector of 128 bits.
+	V128 byte = 0x7b
 )
 
 // Code assembles the body of a function for AddFunc, or instructions for
@@ -119,3 +121,12 @@ func (c Code) Load8(offset uint32) Code { return appendU32(append(c, 0x2d, 0), o
 
 // LoadF64 loads a float64.
 func (c Code) LoadF64(offset uint32) Code { return appendU32(append(c, 0x2b, 0), offset) }
+
+// Splat makes a vector of two i64 that are the same.
+func (c Code) Splat() Code { return append(c, opPrefixVector, 18) }
+
+// Lane takes an i64 out of a vector: lane 0 or 1.
+func (c Code) Lane(n byte) Code { return append(c, opPrefixVector, 29, n) }
+
+// SetLane puts an i64 into the vector below it on the stack.
+func (c Code) SetLane(n byte) Code { return append(c, opPrefixVector, 30, n) }

@@ -126,6 +126,17 @@ func (m *Module) AddFunc(t FuncType, body []byte) (uint32, error) {
 	if !m.hasSection(secType) || !m.hasSection(secFunction) || !m.hasSection(secCode) {
 		return 0, fmt.Errorf("%w: the module has no code to add a function to", ErrEdit)
 	}
+	ti := m.typeIndex(t)
+	index := uint32(m.ImportedFuncs() + len(m.Funcs))
+	m.Funcs = append(m.Funcs, ti)
+	m.bodies = append(m.bodies, body)
+	m.bodyOff = append(m.bodyOff, 0)
+	m.funcsDirty, m.codeDirty = true, true
+	return index, nil
+}
+
+// typeIndex finds a signature, or adds it.
+func (m *Module) typeIndex(t FuncType) uint32 {
 	ti := slices.IndexFunc(m.Types, func(o FuncType) bool {
 		return slices.Equal(o.Params, t.Params) && slices.Equal(o.Results, t.Results)
 	})
@@ -134,12 +145,17 @@ func (m *Module) AddFunc(t FuncType, body []byte) (uint32, error) {
 		m.Types = append(m.Types, t)
 		m.typesDirty = true
 	}
-	index := uint32(m.ImportedFuncs() + len(m.Funcs))
-	m.Funcs = append(m.Funcs, uint32(ti))
-	m.bodies = append(m.bodies, body)
-	m.bodyOff = append(m.bodyOff, 0)
-	m.funcsDirty, m.codeDirty = true, true
-	return index, nil
+	return uint32(ti)
+}
+
+// SetImport makes import i another function. Whoever called it by its old type
+// must not any more. All imports must be functions.
+func (m *Module) SetImport(i int, module, name string, t FuncType) error {
+	if err := m.RenameImport(i, module); err != nil {
+		return err
+	}
+	m.Imports[i].Name, m.Imports[i].Type = name, m.typeIndex(t)
+	return nil
 }
 
 // NextFunc is the index that AddFunc will give next, for functions that call
@@ -149,9 +165,23 @@ func (m *Module) NextFunc() uint32 { return uint32(m.ImportedFuncs() + len(m.Fun
 // AddCounter appends a mutable i32 global with an initial value and gives its
 // index. Existing indices do not move.
 func (m *Module) AddCounter(init int32) (uint32, error) {
+	return m.addGlobal(valI32, append(appendS32([]byte{opI32Const}, init), opEnd))
+}
+
+// AddWord appends a mutable i64 global that is 0 and gives its index. Existing
+// indices do not move.
+func (m *Module) AddWord() (uint32, error) { return m.addGlobal(I64, []byte{0x42, 0, opEnd}) }
+
+// AddVector appends a mutable v128 global of zeros and gives its index. Existing
+// indices do not move.
+func (m *Module) AddVector() (uint32, error) {
+	return m.addGlobal(V128, slices.Concat([]byte{opPrefixVector, 12}, make([]byte, 16), []byte{opEnd}))
+}
+
+func (m *Module) addGlobal(typ byte, init []byte) (uint32, error) {
 	index := m.globals()
-	g := append(appendS32([]byte{valI32, 1, opI32Const}, init), opEnd)
-	m.Globals = append(m.Globals, Global{Type: valI32, Mutable: true})
+	g := append([]byte{typ, 1}, init...)
+	m.Globals = append(m.Globals, Global{Type: typ, Mutable: true})
 	for i, s := range m.sections {
 		if s.id != secGlobal {
 			continue
@@ -193,6 +223,15 @@ func (m *Module) AddGlobalExport(name string, index uint32) error {
 	}
 	m.Exports = append(m.Exports, Export{Name: name, Kind: KindGlobal, Index: index})
 	m.exportsDirty = true
+	return nil
+}
+
+// SetExport makes export i the function fn.
+func (m *Module) SetExport(i int, fn uint32) error {
+	if _, ok := m.FuncType(fn); !ok || m.Exports[i].Kind != KindFunc {
+		return fmt.Errorf("%w: function %d does not exist, or the export is none", ErrEdit, fn)
+	}
+	m.Exports[i].Index, m.exportsDirty = fn, true
 	return nil
 }
 

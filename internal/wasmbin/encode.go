@@ -1,7 +1,7 @@
 package wasmbin
 
 // Encode writes the module. Sections that no edit touched are written as they
-// were read. Without Imports having changed, function indices are unchanged.
+// were read. What an edit says about indices holds.
 func (m *Module) Encode() []byte {
 	out := append(make([]byte, 0, m.sizeHint()), "\x00asm\x01\x00\x00\x00"...)
 	wroteExports := false
@@ -16,6 +16,10 @@ func (m *Module) Encode() []byte {
 			continue
 		case s.id == secType && m.typesDirty:
 			raw = m.encodeTypes()
+		case s.id == secImport && m.importsDirty:
+			raw = m.encodeImports()
+		case s.id == secTable && m.tablesDirty:
+			raw = m.encodeTables()
 		case s.id == secFunction && m.funcsDirty:
 			raw = appendVec(nil, m.Funcs)
 		case s.id == secCode && m.codeDirty:
@@ -66,6 +70,29 @@ func (m *Module) encodeTypes() []byte {
 		b = append(b, 0x60)
 		b = appendName(b, string(t.Params))
 		b = appendName(b, string(t.Results))
+	}
+	return b
+}
+
+// encodeImports writes the imports, which are functions: edits of others are refused.
+func (m *Module) encodeImports() []byte {
+	b := appendU32(nil, uint32(len(m.Imports)))
+	for _, im := range m.Imports {
+		b = appendName(appendName(b, im.Module), im.Name)
+		b = appendU32(append(b, im.Kind), im.Type)
+	}
+	return b
+}
+
+func (m *Module) encodeTables() []byte {
+	b := appendU32(nil, uint32(len(m.Tables)))
+	for _, t := range m.Tables {
+		b = append(b, t.Elem)
+		if !t.HasMax {
+			b = appendU32(append(b, 0), t.Min)
+			continue
+		}
+		b = appendU32(appendU32(append(b, 1), t.Min), t.Max)
 	}
 	return b
 }

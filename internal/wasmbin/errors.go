@@ -11,13 +11,15 @@ var (
 	// ErrUnsupported reports a well-formed construct that this package does not
 	// rewrite: threads, exceptions, garbage-collected types, several memories.
 	ErrUnsupported = errors.New("unsupported wasm construct")
+	// ErrBound reports a declaration that is larger than [Bounds] allow.
+	ErrBound = errors.New("wasm module over its bounds")
 	// ErrEdit reports an edit that does not fit the module, such as an export
 	// that is there already or an address outside the first page.
 	ErrEdit = errors.New("wasm edit refused")
 )
 
 // FormatError says where in the input decoding stopped. It unwraps to
-// ErrMalformed or ErrUnsupported.
+// ErrMalformed, ErrUnsupported or ErrBound.
 type FormatError struct {
 	Offset int    // bytes from the start of the module
 	Detail string // what was read there

@@ -33,6 +33,7 @@ const (
 	miscMemoryCopy = 10
 	miscMemoryFill = 11
 	miscTableInit  = 12
+	miscTableCopy  = 14
 	miscTableGrow  = 15
 	miscTableSize  = 16
 	miscTableFill  = 17
@@ -49,7 +50,8 @@ type instr struct {
 	code       byte
 	misc       uint32 // second opcode after 0xfc or 0xfd
 	start, end int
-	index      uint32 // of a function, for calls and ref.func
+	index      uint32 // of a function, for calls and ref.func; of a variable
+	targets    int    // of br_table
 }
 
 // instr reads one instruction. Unknown opcodes are ErrUnsupported, and so is
@@ -62,12 +64,13 @@ func (r *reader) instr() instr {
 	case c <= 0x01, c == 0x05, c == opEnd, c == 0x0f, c == 0x1a, c == 0x1b, c >= 0x45 && c <= 0xc4, c == 0xd1:
 	case c >= opBlock && c <= opIf:
 		r.blockType()
-	case c == opCall, c == opReturnCall, c == opRefFunc:
+	case c == opCall, c == opReturnCall, c == opRefFunc, c >= opLocalGet && c <= opTableSet:
 		in.index = r.u32()
-	case c == 0x0c, c == opBrIf, c >= 0x20 && c <= 0x26:
+	case c == 0x0c, c == opBrIf:
 		r.u32()
 	case c == opBrTable:
-		for n := r.count(1) + 1; n > 0 && r.err == nil; n-- {
+		in.targets = r.count(1)
+		for n := in.targets + 1; n > 0 && r.err == nil; n-- {
 			r.u32()
 		}
 	case c == 0x11, c == opReturnCallIndirect: // 0x11 is call_indirect
@@ -118,10 +121,14 @@ func (r *reader) instr() instr {
 // longer than a byte.
 func (r *reader) valType() byte {
 	t := r.byte()
-	if r.err == nil && (t < 0x7b || t > valI32) && t != valFuncRef && t != valExternRef {
+	if r.err == nil && !isValType(t) {
 		r.fail(ErrUnsupported, "value type 0x%02x", t)
 	}
 	return t
+}
+
+func isValType(t byte) bool {
+	return t >= 0x7b && t <= valI32 || t == valFuncRef || t == valExternRef
 }
 
 // blockType reads a block's type, 5.4.1: nothing, a value type, or a type index,

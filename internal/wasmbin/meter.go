@@ -98,14 +98,7 @@ func meterBody(body []byte, off, params int, mt Meter, st *MeterStats) ([]byte, 
 		out = append(out, body[pos:e.at]...)
 		pos = e.at
 		if e.bulk {
-			// The length is on top of the stack: keep it, pay for it.
-			out = appendU32(append(out, opLocalTee), tmp)
-			out = appendU32(append(out, opLocalGet), tmp)
-			out = appendS32(append(out, opI32Const), int32(mt.BulkShift))
-			out = append(out, opI32ShrU)
-			out = appendU32(append(out, opLocalSet), tmp)
-			out = appendU32(append(out, opGlobalGet), st.Counter)
-			out = appendU32(append(out, opLocalGet), tmp)
+			out = appendBulkPrice(out, tmp, mt.BulkShift, st)
 		} else {
 			out = appendU32(append(out, opGlobalGet), st.Counter)
 			out = append(out, opI32Const, 1)
@@ -113,6 +106,18 @@ func meterBody(body []byte, off, params int, mt Meter, st *MeterStats) ([]byte, 
 		out = appendCountdown(out, st)
 	}
 	return append(out, body[pos:]...), nil
+}
+
+// appendBulkPrice keeps the length that is on top of the stack, and puts the
+// counter and the price of a bulk instruction of that length on it.
+func appendBulkPrice(b []byte, tmp uint32, shift uint8, st *MeterStats) []byte {
+	b = appendU32(append(b, opLocalTee), tmp)
+	b = appendU32(append(b, opLocalGet), tmp)
+	b = appendS32(append(b, opI32Const), int32(shift))
+	b = append(b, opI32ShrU)
+	b = appendU32(append(b, opLocalSet), tmp)
+	b = appendU32(append(b, opGlobalGet), st.Counter)
+	return appendU32(append(b, opLocalGet), tmp)
 }
 
 // appendCountdown takes counter and price from the stack and writes:

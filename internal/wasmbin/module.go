@@ -67,6 +67,13 @@ type Memory struct {
 	HasMax   bool
 }
 
+// Table is a table's limits in entries.
+type Table struct {
+	Elem     byte // the type of its entries, 5.3.3
+	Min, Max uint32
+	HasMax   bool
+}
+
 type section struct {
 	id  byte
 	raw []byte
@@ -78,6 +85,7 @@ type Module struct {
 	Types    []FuncType
 	Imports  []Import
 	Funcs    []uint32 // type index of each defined function
+	Tables   []Table  // defined tables
 	Memories []Memory // defined memories
 	Globals  []Global // defined globals
 	Exports  []Export
@@ -87,7 +95,7 @@ type Module struct {
 	bodyOff  []int    // their offsets in the input, for errors
 	nData    int
 
-	typesDirty, funcsDirty, exportsDirty, codeDirty bool
+	typesDirty, importsDirty, funcsDirty, tablesDirty, exportsDirty, codeDirty bool
 }
 
 // Decode reads a module. The slice must not change while the Module is used.
@@ -111,8 +119,12 @@ func Decode(b []byte) (*Module, error) {
 		}
 		if id != secCustom {
 			rank := sectionRank(id)
-			if rank == 0 || rank <= order {
-				r.fail(ErrMalformed, "section %d unknown, repeated or out of order", id)
+			if rank == 0 {
+				r.fail(ErrUnsupported, "section %d", id)
+				break
+			}
+			if rank <= order {
+				r.fail(ErrMalformed, "section %d repeated or out of order", id)
 				break
 			}
 			order = rank
@@ -153,6 +165,10 @@ func (m *Module) decodeSection(id byte, raw []byte, off int) error {
 		for n := r.count(1); n > 0 && r.err == nil; n-- {
 			m.Funcs = append(m.Funcs, r.u32())
 		}
+	case secTable:
+		for n := r.count(3); n > 0 && r.err == nil; n-- {
+			m.Tables = append(m.Tables, r.table())
+		}
 	case secMemory:
 		for n := r.count(2); n > 0 && r.err == nil; n-- {
 			m.Memories = append(m.Memories, r.limits())
@@ -176,7 +192,7 @@ func (m *Module) decodeSection(id byte, raw []byte, off int) error {
 		return nil
 	}
 	if r.err == nil && r.left() != 0 {
-		r.fail(ErrMalformed, "%d bytes left at the end of section %d", r.left(), id)
+		r.fail(ErrMalformed, "section %d has %d bytes after its end", id, r.left())
 	}
 	return r.err
 }
@@ -186,8 +202,8 @@ func (m *Module) decodeTypes(r *reader) {
 		if c := r.byte(); c != 0x60 && r.err == nil {
 			r.fail(ErrUnsupported, "type form 0x%x", c)
 		}
-		p := r.bytes(int(r.u32()))
-		m.Types = append(m.Types, FuncType{Params: p, Results: r.bytes(int(r.u32()))})
+		p := r.bytes(r.count(1))
+		m.Types = append(m.Types, FuncType{Params: p, Results: r.bytes(r.count(1))})
 	}
 }
 
@@ -198,8 +214,7 @@ func (m *Module) decodeImports(r *reader) {
 		case KindFunc:
 			im.Type = r.u32()
 		case KindTable:
-			r.byte()
-			r.limits()
+			r.table()
 		case KindMemory:
 			r.limits()
 		case KindGlobal:
@@ -224,11 +239,20 @@ func (m *Module) decodeGlobals(r *reader) {
 	}
 }
 
+func (r *reader) table() Table {
+	elem := r.byte()
+	if r.err == nil && elem != valFuncRef && elem != valExternRef {
+		r.fail(ErrUnsupported, "table of type 0x%02x", elem)
+	}
+	l := r.limits()
+	return Table{Elem: elem, Min: l.Min, Max: l.Max, HasMax: l.HasMax}
+}
+
 func (r *reader) limits() Memory {
 	var l Memory
 	flag := r.byte()
 	if flag > 1 {
-		r.fail(ErrUnsupported, "limits flag %d (shared or 64-bit memory)", flag)
+		r.fail(ErrUnsupported, "limits flag %d (memory that is shared or 64 bits wide)", flag)
 	}
 	l.Min = r.u32()
 	if flag == 1 {

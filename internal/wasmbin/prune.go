@@ -19,7 +19,7 @@ func (m *Module) StubUnreachable() (int, error) {
 		}
 	}
 	for _, s := range m.sections {
-		if err := markSection(s, mark); err != nil {
+		if err := visitSection(s, func(fn uint32, _, _ int) { mark(fn) }); err != nil {
 			return 0, err
 		}
 	}
@@ -49,29 +49,47 @@ func (m *Module) StubUnreachable() (int, error) {
 	return n, nil
 }
 
-// markSection marks the functions that a section other than code refers to.
-func markSection(s section, mark func(uint32)) error {
+// visitor is told of a reference to a function, and where in the section's bytes
+// its index stands.
+type visitor func(fn uint32, at, end int)
+
+// visitSection finds the references to functions in a section other than code
+// and exports.
+func visitSection(s section, visit visitor) error {
 	r := &reader{b: s.raw, base: s.off}
 	switch s.id {
 	case secStart:
-		mark(r.u32())
+		r.visit(visit)
 	case secElement:
-		markElements(r, mark)
+		visitElements(r, visit)
 	case secGlobal:
 		for n := r.count(3); n > 0 && r.err == nil; n-- {
 			r.bytes(2)
-			markConstant(r, mark)
+			visitConstant(r, visit)
 		}
+	default:
+		return nil
+	}
+	if r.err == nil && r.left() != 0 {
+		r.fail(ErrMalformed, "section %d has %d bytes after its end", s.id, r.left())
 	}
 	return r.err
 }
 
-// markConstant walks a constant expression, 3.3.10.
-func markConstant(r *reader, mark func(uint32)) {
+// visit reads a function's index.
+func (r *reader) visit(visit visitor) {
+	at := r.pos
+	if fn := r.u32(); r.err == nil {
+		visit(fn, at, r.pos)
+	}
+}
+
+// visitConstant walks a constant expression, 3.3.10.
+func visitConstant(r *reader, visit visitor) {
 	for r.err == nil {
 		in := r.instr()
-		if in.code == opRefFunc {
-			mark(in.index)
+		if r.err == nil && in.code == opRefFunc {
+			visit(in.index, in.start+1, in.end)
 		}
 		if in.code == opEnd {
 			return
@@ -79,8 +97,8 @@ func markConstant(r *reader, mark func(uint32)) {
 	}
 }
 
-// markElements walks element segments of all eight forms, 5.5.12.
-func markElements(r *reader, mark func(uint32)) {
+// visitElements walks element segments of all eight forms, 5.5.12.
+func visitElements(r *reader, visit visitor) {
 	for n := r.count(2); n > 0 && r.err == nil; n-- {
 		flag := r.u32()
 		if flag > 7 {
@@ -91,16 +109,19 @@ func markElements(r *reader, mark func(uint32)) {
 			if flag&2 != 0 {
 				r.u32() // table
 			}
-			markConstant(r, mark)
+			visitConstant(r, visit)
 		}
-		if flag&3 != 0 {
-			r.byte() // element kind or type
+		if flag&3 != 0 { // element kind or type; a longer type would shift what follows
+			t := r.byte()
+			if r.err == nil && (flag&4 == 0 && t != 0 || flag&4 != 0 && t != valFuncRef && t != valExternRef) {
+				r.fail(ErrUnsupported, "element segment of type 0x%02x", t)
+			}
 		}
 		for k := r.count(1); k > 0 && r.err == nil; k-- {
 			if flag&4 != 0 {
-				markConstant(r, mark)
+				visitConstant(r, visit)
 			} else {
-				mark(r.u32())
+				r.visit(visit)
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func (r *reader) bytes(n int) []byte {
 		return nil
 	}
 	if n < 0 || n > r.left() {
-		r.fail(ErrMalformed, "%d bytes wanted, %d left", n, r.left())
+		r.fail(ErrMalformed, "it declares more bytes than it has: %d of %d", n, r.left())
 		return nil
 	}
 	s := r.b[r.pos : r.pos+n : r.pos+n]
@@ -50,6 +50,10 @@ func (r *reader) bytes(n int) []byte {
 
 // u32 reads an unsigned LEB128 of at most 32 bits (core spec 5.2.2).
 func (r *reader) u32() uint32 {
+	if r.err == nil && r.pos < len(r.b) && r.b[r.pos] < 0x80 { // nearly always
+		r.pos++
+		return uint32(r.b[r.pos-1])
+	}
 	var v uint64
 	for shift := 0; ; shift += 7 {
 		c := r.byte()
@@ -102,7 +106,7 @@ func (r *reader) skipLEB(bits int) {
 func (r *reader) count(min int) int {
 	n := r.u32()
 	if r.err == nil && int64(n)*int64(min) > int64(r.left()) {
-		r.fail(ErrMalformed, "vector of %d elements in %d bytes", n, r.left())
+		r.fail(ErrMalformed, "it declares more entries than it has bytes: %d in %d", n, r.left())
 		return 0
 	}
 	return int(n)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,3 +164,69 @@ func work() int32 {
 func withParameter(x int32) int32 { return x }
 
 func main() {}
+
+// fib is recursion and nothing else.
+//
+//go:wasmexport fib
+func fib() int32 {
+	n := 0
+	fmt.Sscan(pdk.InputString(), &n)
+	pdk.OutputString(fmt.Sprint(recursive(n)))
+	return 0
+}
+
+//go:noinline
+func recursive(n int) int {
+	if n < 2 {
+		return n
+	}
+	return recursive(n-1) + recursive(n-2)
+}
+
+// crunch sorts and encodes as many strings as it is told.
+//
+//go:wasmexport crunch
+func crunch() int32 {
+	n := 0
+	fmt.Sscan(pdk.InputString(), &n)
+	list := make([]string, n)
+	seed := uint32(1)
+	for i := range list {
+		seed = seed*1664525 + 1013904223
+		list[i] = fmt.Sprint(seed)
+	}
+	slices.Sort(list)
+	text, err := json.Marshal(list)
+	if err != nil {
+		pdk.SetError(err)
+		return 1
+	}
+	var back []string
+	if err := json.Unmarshal(text, &back); err != nil {
+		pdk.SetError(err)
+		return 1
+	}
+	pdk.OutputString(fmt.Sprint(len(back)))
+	return 0
+}
+
+// sieve is loops and memory.
+//
+//go:wasmexport sieve
+func sieve() int32 {
+	n := 0
+	fmt.Sscan(pdk.InputString(), &n)
+	composite := make([]bool, n)
+	found := 0
+	for i := 2; i < n; i++ {
+		if composite[i] {
+			continue
+		}
+		found++
+		for k := i * i; k < n; k += i {
+			composite[k] = true
+		}
+	}
+	pdk.OutputString(fmt.Sprint(found))
+	return 0
+}
