@@ -26,6 +26,10 @@ var manifestSchema = sync.OnceValues(func() (*schema.Schema, error) { return sch
 
 // ParseManifest reads and checks a manifest. Mistakes are a [*ManifestError] with all of them.
 func ParseManifest(data []byte) (*Manifest, error) {
+	return parseManifest(data, manifestSchema, checker{})
+}
+
+func parseManifest(data []byte, shape func() (*schema.Schema, error), c checker) (*Manifest, error) {
 	if len(data) > MaxManifestBytes {
 		return nil, &ManifestError{Problems: []Problem{{Message: fmt.Sprintf("%d bytes are more than %d", len(data), MaxManifestBytes)}}}
 	}
@@ -33,8 +37,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, syntaxMistake(err)
 	}
-	c := checker{}
-	if err := c.structure(v); err != nil {
+	if err := c.structure(v, shape); err != nil {
 		return nil, err
 	}
 	c.meaning(v)
@@ -63,6 +66,7 @@ func syntaxMistake(err error) error {
 // checker collects mistakes.
 type checker struct {
 	problems []Problem
+	source   bool // tools may be missing, or parts of them
 }
 
 func (c *checker) add(path, suggestion, format string, args ...any) {
@@ -79,8 +83,8 @@ func (c *checker) mistakes() error {
 }
 
 // structure checks against the published schema.
-func (c *checker) structure(v any) error {
-	s, err := manifestSchema()
+func (c *checker) structure(v any, shape func() (*schema.Schema, error)) error {
+	s, err := shape()
 	if err != nil {
 		return fmt.Errorf("the embedded schema of manifests: %w", err)
 	}
@@ -123,25 +127,38 @@ func place(p schema.Problem) string {
 }
 
 var suggestions = map[string]string{
-	" abi":                         `add "abi": "` + ManifestABI + `"`,
-	" tools":                       `add "tools": [ … ] with one tool at least`,
-	"/tools/* parameters":          `a tool without input has "parameters": {"type": "object"}`,
-	"/abi":                         `write "` + ManifestABI + `"; a newer one needs a newer Cloister`,
-	"/id":                          `write publisher.name in lower-case letters, digits and single hyphens, for example "acme.hello"`,
-	"/version":                     `write a semantic version such as "1.0.0", without a leading v`,
-	"/homepage":                    "write an address that starts with https://",
-	"/tools":                       "a plugin has 1 to 128 tools; split larger ones",
-	"/tools/*/name":                `start with a letter and go on with letters, digits, _ or -, for example "csv_query"`,
-	"/tools/*/parameters":          `write a JSON Schema, for example {"type": "object", "properties": { … }}`,
-	"/tools/*/approval":            `write "never", "ask" or "always", or leave it to the host`,
-	"/tools/*/export":              "write the name of a WebAssembly export, or leave it out to be called through " + CallExport,
-	"/tools/*/timeoutMs":           "write whole milliseconds from 1 to 600000",
-	"/permissions/timeoutMs":       "write whole milliseconds from 1 to 600000",
-	"/permissions/memoryBytes":     "write bytes from 1048576 (1 MiB) to 1073741824 (1 GiB)",
-	"/tools/*/examples/*/input":    "write the input as an object",
-	"/tools/*/description":         "say what the tool does and gives back: models choose by it",
-	"/description":                 "say in a sentence what the plugin is for",
-	"/tools/*/examples/* required": `an example has "input", and "output" if you like`,
+	" abi":                            `add "abi": "` + ManifestABI + `"`,
+	" tools":                          `add "tools": [ … ] with one tool at least`,
+	"/tools/* parameters":             `a tool without input has "parameters": {"type": "object"}`,
+	"/abi":                            `write "` + ManifestABI + `"; a newer one needs a newer Cloister`,
+	"/id":                             `write publisher.name in lower-case letters, digits and single hyphens, for example "acme.hello"`,
+	"/version":                        `write a semantic version such as "1.0.0", without a leading v`,
+	"/homepage":                       "write an address that starts with https://",
+	"/tools":                          "a plugin has 1 to 128 tools; split larger ones",
+	"/tools/*/name":                   `start with a letter and go on with letters, digits, _ or -, for example "csv_query"`,
+	"/tools/*/parameters":             `write a JSON Schema, for example {"type": "object", "properties": { … }}`,
+	"/tools/*/approval":               `write "never", "ask" or "always", or leave it to the host`,
+	"/tools/*/export":                 "write the name of a WebAssembly export, or leave it out to be called through " + CallExport,
+	"/tools/*/timeoutMs":              "write whole milliseconds from 1 to 600000",
+	"/permissions/timeoutMs":          "write whole milliseconds from 1 to 600000",
+	"/permissions/memoryBytes":        "write bytes from 1048576 (1 MiB) to 1073741824 (1 GiB)",
+	"/tools/*/examples/*/input":       "write the input as an object",
+	"/tools/*/description":            "say what the tool does and gives back: models choose by it",
+	"/description":                    "say in a sentence what the plugin is for",
+	"/tools/*/examples/* required":    `an example has "input", and "output" if you like`,
+	"/permissions/hosts/* required":   `write "host": a name such as "api.example.com"`,
+	"/permissions/config/*":           `start with a letter and go on with letters, digits, _, . or -, for example "api.region"`,
+	"/permissions/secrets/*":          `start with a letter and go on with letters, digits, _, . or -, for example "github-token"`,
+	"/permissions/tools/*":            `write a catalog id such as "cloister:acme.hello:greet", or the name of one of the host's own tools`,
+	"/namespaces":                     "a plugin has at most 32 namespaces",
+	"/namespaces/*/id":                `write lower-case letters, digits and single hyphens, for example "github-issues"`,
+	"/namespaces/* required":          `a namespace has "id", "globalName", "description", "requiredToolNames", and "scope" or "scopeExport"`,
+	"/namespaces/*/description":       "say in a sentence what it is for: models read it",
+	"/namespaces/*/requiredToolNames": "name the tools that its members call",
+	"/namespaces/*/scope":             `write an object such as {"list": {"$tool": "list_issues"}}`,
+	"/certification required":         `write "report": "sha256:…", the digest of the conformance report`,
+	"/certification/report":           `write "sha256:" and 64 hexadecimal digits in lower case`,
+	"/certification/url":              "write an address that starts with https://",
 }
 
 // meaning checks what JSON Schema cannot, on whatever has the right shape, so that an author sees all mistakes at once.
@@ -152,12 +169,12 @@ func (c *checker) meaning(v any) {
 	}
 	c.text("/description", m["description"])
 	c.text("/license", m["license"])
-	if s, ok := m["homepage"].(string); ok && strings.HasPrefix(s, "https://") {
-		if u, err := url.Parse(s); err != nil || u.Host == "" || u.User != nil {
-			c.add("/homepage", suggestions["/homepage"], "is not an address without credentials")
-		}
+	c.address("/homepage", m["homepage"])
+	if cert, ok := m["certification"].(map[string]any); ok {
+		c.address("/certification/url", cert["url"])
 	}
-	c.reserved(m)
+	c.permissions(m)
+	c.namespaces(m)
 	tools, _ := m["tools"].([]any)
 	seen := map[string]int{}
 	for i, t := range tools {
@@ -170,38 +187,16 @@ func (c *checker) meaning(v any) {
 	}
 }
 
-// reserved refuses what this version cannot grant: silence would look like a grant.
-func (c *checker) reserved(m map[string]any) {
-	const wait = "remove it: this version of Cloister does not support it yet"
-	perms, _ := m["permissions"].(map[string]any)
-	for _, r := range []struct {
-		path, what string
-		v          any
-	}{
-		{"/permissions/hosts", "network access", perms["hosts"]},
-		{"/permissions/config", "configuration", perms["config"]},
-		{"/permissions/secrets", "secrets", perms["secrets"]},
-		{"/permissions/kv", "a key-value store", perms["kv"]},
-		{"/permissions/tools", "calling other tools", perms["tools"]},
-		{"/namespaces", "namespaces", m["namespaces"]},
-		{"/certification", "certification", m["certification"]},
-	} {
-		if !empty(r.v) {
-			c.add(r.path, wait, "asks for %s, which cannot be granted", r.what)
-		}
+// address checks what the pattern of an https address leaves open.
+func (c *checker) address(path string, v any) {
+	s, _ := v.(string)
+	if !strings.HasPrefix(s, "https://") {
+		return
 	}
-}
-
-func empty(v any) bool {
-	switch v := v.(type) {
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
-	case bool:
-		return !v
+	if u, err := url.Parse(s); err != nil || u.Host == "" || u.User != nil {
+		c.add(path, suggestions[path], "is not an address without credentials")
 	}
-	return true // absent, or of a type that the structure check refused
+	c.text(path, v)
 }
 
 // controlTools are the names that the host's own surface uses, and names that would change what a JavaScript object is.

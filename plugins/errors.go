@@ -43,6 +43,14 @@ var (
 	ErrFinished = errors.New("the plugin instance is finished")
 	// ErrHost: this host cannot run plugins as it is set up: the cache directory or the environment.
 	ErrHost = errors.New("this host cannot run plugins")
+	// ErrUnknownNamespace: the plugin has no such namespace, or one of another kind.
+	ErrUnknownNamespace = errors.New("the plugin has no such namespace")
+	// ErrScope: the plugin computed a scope that breaks a rule.
+	ErrScope = errors.New("the plugin's scope cannot be used")
+	// ErrBusy: the plugin was called by a call that it is part of.
+	ErrBusy = errors.New("the plugin is busy with the call that called it")
+	// ErrKVFull: a [KVStore] has no room for the entry.
+	ErrKVFull = errors.New("the plugin's store is full")
 	// ErrClosed: the plugin or the instance was closed.
 	ErrClosed = errors.New("the plugin is closed")
 )

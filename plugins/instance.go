@@ -9,7 +9,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/extism"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -17,8 +20,14 @@ import (
 // Instance is a plugin with memory of its own, for one run. Calls from several goroutines are safe and happen one after
 // the other. Close it.
 type Instance struct {
-	plugin *Plugin
-	inner  instance
+	plugin  *Plugin
+	inner   instance
+	options InstanceOptions
+	number  uint64 // no other instance of the process has it
+
+	turn    chan struct{} // holds a token while no call runs
+	running *activation   // the call that runs; under turns
+	once    sync.Once
 }
 
 // Plugin is where the instance is from.
@@ -28,13 +37,16 @@ func (i *Instance) Plugin() *Plugin { return i.plugin }
 func (i *Instance) Finished() bool { return i.inner.Dead() }
 
 // Close ends a running call, waits for it and frees the instance. Idempotent.
-func (i *Instance) Close() { i.inner.Close() }
+func (i *Instance) Close() {
+	i.inner.Close()
+	i.once.Do(func() { i.plugin.broker.forget(i) })
+}
 
 // Call runs a tool. input is a JSON object; the result is JSON.
 //
 // A failure of the tool is a [*ToolError]: data for the caller in the cell. Anything else is a [*PluginError]:
-// ErrUnknownTool, ErrInput, ErrLimit, ErrProtocol, ErrBroken, ErrMemory, ErrStopped, ErrFinished, ErrClosed. The call ends with
-// ctx and at [Plugin.Timeout] at the latest.
+// ErrUnknownTool, ErrInput, ErrLimit, ErrProtocol, ErrBroken, ErrMemory, ErrStopped, ErrFinished, ErrClosed, ErrBusy. The call ends
+// with ctx, and when it has run for [Plugin.Timeout]; waiting for its turn, for call_tool and for interrupt does not count.
 func (i *Instance) Call(ctx context.Context, tool string, input json.RawMessage) (json.RawMessage, error) {
 	id := i.plugin.ID()
 	t, ok := i.plugin.manifest.tool(tool)
@@ -49,24 +61,41 @@ func (i *Instance) Call(ctx context.Context, tool string, input json.RawMessage)
 	if err := checkInput(input); err != nil {
 		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrInput, Detail: line(err.Error(), 600), cause: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.plugin.Timeout(tool))
-	defer cancel()
+	q := request{tool: tool, export: t.Export, message: []byte(input), answer: bareAnswer, limit: i.plugin.Timeout(tool)}
+	if q.export == "" {
+		q.export, q.message, q.answer = CallExport, envelope(tool, input), envelopeAnswer
+	}
+	return i.ask(ctx, q)
+}
 
-	export, message, answer := t.Export, []byte(input), bareAnswer
-	if export == "" {
-		export, message, answer = CallExport, envelope(tool, input), envelopeAnswer
-	}
-	out, err := i.inner.Call(ctx, export, message)
+// request is one call of an export.
+type request struct {
+	tool    string // for errors
+	export  string
+	message []byte
+	answer  func([]byte) (json.RawMessage, error)
+	limit   time.Duration
+}
+
+// ask calls an export and reads the answer. The value is at most Limits.OutputBytes of strict JSON.
+func (i *Instance) ask(ctx context.Context, q request) (json.RawMessage, error) {
+	a := &activation{instance: i, parent: activationOf(ctx), tool: q.tool}
+	done, err := a.take(ctx)
 	if err != nil {
-		return nil, i.failure(tool, err)
+		return nil, err
 	}
-	value, err := answer(out)
+	defer done()
+	out, err := i.inner.CallFor(context.WithValue(ctx, activationKey{}, a), q.limit, q.export, q.message)
+	if err != nil {
+		return nil, i.failure(q.tool, err)
+	}
+	value, err := q.answer(out)
 	var te *ToolError
 	if err != nil && !errors.As(err, &te) {
-		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrProtocol, Detail: line(err.Error(), 600), cause: err}
+		return nil, &PluginError{Plugin: i.plugin.ID(), Tool: q.tool, Kind: ErrProtocol, Detail: line(err.Error(), 600), cause: err}
 	}
-	if len(value) > limits.OutputBytes {
-		return nil, i.overLimit(tool, "output", len(value), limits.OutputBytes)
+	if most := i.plugin.options.Limits.OutputBytes; len(value) > most {
+		return nil, i.overLimit(q.tool, "output", len(value), most)
 	}
 	return value, err
 }
@@ -75,7 +104,7 @@ func (i *Instance) overLimit(tool, what string, got, most int) error {
 	return &PluginError{Plugin: i.plugin.ID(), Tool: tool, Kind: ErrLimit, Detail: fmt.Sprintf("%s of %d bytes, at most %d are allowed", what, got, most)}
 }
 
-// envelope writes a CallRequest. Encoding the struct would copy the input once more and write < as six bytes; a tool's
+// envelope writes a guestabi.CallRequest. Encoding the struct would copy the input once more and write < as six bytes; a tool's
 // name needs no quoting, and a test holds the two together.
 func envelope(tool string, input []byte) []byte {
 	b := make([]byte, 0, len(input)+envelopeBytes)
@@ -112,13 +141,13 @@ func (i *Instance) failure(tool string, err error) error {
 		return fault(i.plugin.ID(), tool, err)
 	}
 	if guest.Message == "" {
-		return toolError(CallFailure{Message: fmt.Sprintf("the tool failed without a message (return code %d)", guest.Code)})
+		return toolError(guestabi.PluginFailure{Message: fmt.Sprintf("the tool failed without a message (return code %d)", guest.Code)})
 	}
-	var f CallFailure
+	var f guestabi.PluginFailure
 	if strings.HasPrefix(guest.Message, "{") && schema.DecodeInto([]byte(guest.Message), &f, nil) == nil && f.Message != "" {
 		return toolError(f)
 	}
-	return toolError(CallFailure{Message: guest.Message})
+	return toolError(guestabi.PluginFailure{Message: guest.Message})
 }
 
 // bareAnswer is the result of an export of the tool's own.
@@ -132,7 +161,7 @@ func bareAnswer(out []byte) (json.RawMessage, error) {
 	return out, nil
 }
 
-// envelopeAnswer opens a CallResponse.
+// envelopeAnswer opens a guestabi.PluginResponse.
 func envelopeAnswer(out []byte) (json.RawMessage, error) {
 	if len(out) == 0 {
 		return nil, errors.New(`it wrote no output; write {"abi":1,"value":…} or {"abi":1,"error":{…}}`)
@@ -150,7 +179,7 @@ func envelopeAnswer(out []byte) (json.RawMessage, error) {
 	case version.ABI != ABIVersion:
 		return nil, fmt.Errorf(`its answer has no "abi": %d`, ABIVersion)
 	}
-	var res CallResponse
+	var res guestabi.PluginResponse
 	if err := schema.DecodeInto(out, &res, nil); err != nil {
 		return nil, err
 	}
@@ -173,7 +202,7 @@ var (
 )
 
 // toolError bounds what a plugin says about its failure.
-func toolError(f CallFailure) error {
+func toolError(f guestabi.PluginFailure) error {
 	e := &ToolError{Name: "Error", Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Code: "tool_failed"}
 	if namePattern.MatchString(f.Name) {
 		e.Name = f.Name

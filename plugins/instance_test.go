@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/extism"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/google/go-cmp/cmp"
@@ -30,9 +31,9 @@ func TestCallThroughEnvelope(t *testing.T) {
 	if want := `{"abi":1,"tool":"echo","input": {"a": "<&>", "big": 12345678901234567890}}`; got != want {
 		t.Errorf("the plugin got %s, want %s", got, want)
 	}
-	var req CallRequest
+	var req guestabi.CallRequest
 	if err := json.Unmarshal([]byte(got), &req); err != nil || req.ABI != ABIVersion || req.Tool != "echo" {
-		t.Errorf("the envelope is not a CallRequest: %+v, %v", req, err)
+		t.Errorf("the envelope is not a guestabi.CallRequest: %+v, %v", req, err)
 	}
 	if got := call(t, i, "raw", `{"Text":"{\"abi\":1,\"value\":null}"}`); got != "null" {
 		t.Errorf("a null result = %s", got)
@@ -244,7 +245,7 @@ func TestConcurrentCalls(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 6 {
 		wg.Go(func() {
-			own, err := p.NewInstance(context.Background())
+			own, err := p.NewInstance(context.Background(), nil)
 			if err != nil {
 				t.Error(err)
 				return

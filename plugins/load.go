@@ -35,6 +35,8 @@ type LoadOptions struct {
 	Progress func(CompileEvent)
 	// Log takes what plugins write, on the goroutine of the call. It may be nil.
 	Log func(LogRecord)
+	// Services are behind the host functions.
+	Services Services
 }
 
 // CompileEvent tells of one compilation, first with Done false, then with Done true.
@@ -49,7 +51,7 @@ type CompileEvent struct {
 // LogRecord is one line that a plugin wrote.
 type LogRecord struct {
 	Plugin string
-	// Level is "stdout" or "stderr", or "trace" to "error" from a PDK's log functions.
+	// Level is "stdout" or "stderr", or "trace", "debug", "info", "warn" or "error" from log functions.
 	Level string
 	// Text is one line, valid UTF-8, at most 4 KiB. It is the plugin's: do not trust it.
 	Text string
@@ -74,11 +76,10 @@ func LoadDir(ctx context.Context, dir string, opts *LoadOptions) (*Plugin, error
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlugin(manifest, wasm, o)
+	p, err := newPlugin(manifest, wasm, Origin{Unsigned: true}, o)
 	if err != nil {
 		return nil, err
 	}
-	p.unsigned = true
 	if o.Eager {
 		if err := p.Compile(ctx); err != nil {
 			return nil, err
@@ -153,7 +154,7 @@ func kind(m fs.FileMode) string {
 }
 
 // newPlugin checks what manifest and module have to do with each other.
-func newPlugin(m *Manifest, wasm []byte, o LoadOptions) (*Plugin, error) {
+func newPlugin(m *Manifest, wasm []byte, origin Origin, o LoadOptions) (*Plugin, error) {
 	memory, ok := o.Limits.memory(m.Permissions.MemoryBytes)
 	if !ok {
 		return nil, &PluginError{Plugin: m.ID, Kind: ErrPermission, Detail: fmt.Sprintf(
@@ -161,14 +162,21 @@ func newPlugin(m *Manifest, wasm []byte, o LoadOptions) (*Plugin, error) {
 			m.Permissions.MemoryBytes, o.Limits.MemoryBytes)}
 	}
 	var rt runtime = extismRuntime{}
-	if err := rt.check(wasm, exportsOf(m)); err != nil {
+	b := newBroker(m, o)
+	granted := b.granted()
+	var offered []string
+	for _, f := range granted {
+		offered = append(offered, f.Name)
+	}
+	if err := rt.check(wasm, offered, exportsOf(m)); err != nil {
 		return nil, fault(m.ID, "", err)
 	}
 	digest := sha256.Sum256(wasm)
-	p := &Plugin{manifest: m, digest: hex.EncodeToString(digest[:]), options: o, runtime: rt, wasm: wasm, turn: make(chan struct{}, 1)}
+	p := &Plugin{manifest: m, digest: hex.EncodeToString(digest[:]), origin: origin, options: o, runtime: rt, broker: b, wasm: wasm, turn: make(chan struct{}, 1)}
 	p.config = extism.Config{
 		CacheDir: o.CacheDir, MemoryBytes: memory, LogBytes: o.Limits.LogBytes, CallTime: o.Limits.CallTime,
 		InputBytes: o.Limits.InputBytes + envelopeBytes, OutputBytes: o.Limits.OutputBytes + envelopeBytes,
+		Functions: granted,
 	}
 	if o.Log != nil {
 		p.config.Log = func(r extism.LogRecord) {
@@ -182,6 +190,9 @@ func newPlugin(m *Manifest, wasm []byte, o LoadOptions) (*Plugin, error) {
 // exportsOf lists the exports a manifest needs.
 func exportsOf(m *Manifest) []string {
 	var names []string
+	for i := range m.Namespaces {
+		names = append(names, m.Namespaces[i].exports()...)
+	}
 	for _, t := range m.Tools {
 		name := t.Export
 		if name == "" {
@@ -193,7 +204,8 @@ func exportsOf(m *Manifest) []string {
 }
 
 // LoadDirs loads the plugin of each folder in dir, in the order of their names. Hidden folders and files are passed over.
-// A folder that fails, or whose id or a tool's name an earlier one has, is an error in the list and takes no other with it.
+// A folder that fails, or whose id, global or a tool's name an earlier one has, is an error in the list and takes no other
+// with it.
 func LoadDirs(ctx context.Context, dir string, opts *LoadOptions) ([]*Plugin, []error) {
 	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
@@ -201,7 +213,7 @@ func LoadDirs(ctx context.Context, dir string, opts *LoadOptions) ([]*Plugin, []
 	}
 	var plugins []*Plugin
 	var errs []error
-	taken := map[string]string{}
+	owners := map[string]*Plugin{}
 	folders := 0
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
@@ -217,7 +229,9 @@ func LoadDirs(ctx context.Context, dir string, opts *LoadOptions) ([]*Plugin, []
 		}
 		p, err := LoadDir(ctx, path, opts)
 		if err == nil {
-			err = claim(taken, path, p)
+			if conflict := claim(owners, p); conflict != nil {
+				err = errors.Join(fmt.Errorf("%s: %w", line(path, 300), conflict), p.Close())
+			}
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -226,22 +240,4 @@ func LoadDirs(ctx context.Context, dir string, opts *LoadOptions) ([]*Plugin, []
 		plugins = append(plugins, p)
 	}
 	return plugins, errs
-}
-
-// claim enters a plugin's names, or refuses and closes it when one is taken.
-func claim(taken map[string]string, path string, p *Plugin) error {
-	keys := []string{"id " + p.ID()}
-	for _, t := range p.manifest.Tools {
-		keys = append(keys, "tool "+strings.ToLower(t.Name))
-	}
-	for _, k := range keys {
-		if owner, ok := taken[k]; ok {
-			err := &PluginError{Plugin: p.ID(), Kind: ErrConflict, Detail: line(fmt.Sprintf("%s of %s belongs to %s", k, path, owner), 600)}
-			return errors.Join(err, p.Close())
-		}
-	}
-	for _, k := range keys {
-		taken[k] = p.ID()
-	}
-	return nil
 }

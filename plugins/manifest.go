@@ -2,7 +2,11 @@ package plugins
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/namespace"
 )
 
 // Names of the files of a plugin folder.
@@ -17,6 +21,9 @@ const (
 	MaxManifestBytes = 256 << 10
 	// MaxProblems is the number of mistakes that are reported at once.
 	MaxProblems = 100
+
+	maxTools     = 128
+	maxTimeoutMs = 600_000
 )
 
 // Manifest is what a plugin says about itself. It is only handed out after it was checked; treat it as read-only.
@@ -37,12 +44,40 @@ type Manifest struct {
 	Homepage string `json:"homepage,omitempty"`
 	// Tools has at least one entry; names differ.
 	Tools []Tool `json:"tools"`
+	// Namespaces are globals that cells get while all their tools are in the catalog.
+	Namespaces []Namespace `json:"namespaces,omitempty"`
 	// Permissions is what the plugin asks for.
 	Permissions Permissions `json:"permissions,omitzero"`
-	// Namespaces is reserved: always empty in a checked manifest.
-	Namespaces []json.RawMessage `json:"namespaces,omitempty"`
-	// Certification is reserved: always empty in a checked manifest.
-	Certification map[string]json.RawMessage `json:"certification,omitempty"`
+	// Certification refers to a conformance report, if there is one.
+	Certification *Certification `json:"certification,omitempty"`
+}
+
+// Namespace is a global object of cells whose callable members are tools of this plugin.
+type Namespace struct {
+	// ID is unique in the plugin, such as "github-issues".
+	ID string `json:"id"`
+	// GlobalName is a JavaScript identifier that no built-in of cells has.
+	GlobalName string `json:"globalName"`
+	// Description is for the model, in the description of exec.
+	Description string `json:"description"`
+	// Prompt says how to use it, in the description of exec.
+	Prompt string `json:"prompt,omitempty"`
+	// RequiredToolNames are tools of this plugin. Without all of them in a run's catalog the namespace is not there.
+	RequiredToolNames []string `json:"requiredToolNames"`
+	// Scope is an object of data and call markers, nil with ScopeExport. A marker is {"$tool": NAME}, whose input is the
+	// first argument, or {} without one; {"$tool": NAME, "args": ["number", "patch"]}, which names the arguments; or
+	// {"$tool": NAME, "mapInput": true}, for which the plugin maps them.
+	Scope json.RawMessage `json:"scope,omitempty"`
+	// ScopeExport has the plugin compute the scope for each run, by guestabi.ExportScope.
+	ScopeExport bool `json:"scopeExport,omitempty"`
+}
+
+// Certification refers to a conformance report.
+type Certification struct {
+	// Report is the digest of the report, "sha256:…".
+	Report string `json:"report"`
+	// URL is where it can be read, an https address.
+	URL string `json:"url,omitempty"`
 }
 
 // Tool is one tool of a plugin.
@@ -65,6 +100,8 @@ type Tool struct {
 	Export string `json:"export,omitempty"`
 	// TimeoutMs is the longest a call may take, in milliseconds; 0 means the plugin's, or the host's.
 	TimeoutMs int `json:"timeoutMs,omitempty"`
+	// Stateless promises that no call leaves anything in memory that a later one would miss: instances may be pooled.
+	Stateless bool `json:"stateless,omitempty"`
 	// Examples match Parameters and Returns.
 	Examples []Example `json:"examples,omitempty"`
 }
@@ -94,19 +131,46 @@ type Example struct {
 	Output      json.RawMessage `json:"output,omitempty"`
 }
 
-// Permissions is what a plugin asks for. Only MemoryBytes and TimeoutMs can be granted by this version; the others are
-// always empty in a checked manifest.
+// Permissions is what a plugin asks for. What is not here it does not get.
 type Permissions struct {
+	// Hosts are the servers that the plugin may send HTTP requests to.
+	Hosts []HostPermission `json:"hosts,omitempty"`
+	// Config are the keys of configuration that it may read.
+	Config []string `json:"config,omitempty"`
+	// Secrets are names of secrets that the host puts into headers of its requests.
+	Secrets []string `json:"secrets,omitempty"`
+	// KV gives it a key-value store, kept apart for each session.
+	KV bool `json:"kv,omitempty"`
+	// Tools are the ids, or names within the catalog's core, of tools that it may call itself.
+	Tools []string `json:"tools,omitempty"`
 	// MemoryBytes is the linear memory of an instance; 0 means the host's default.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// TimeoutMs bounds every call, in milliseconds; 0 means the host's.
 	TimeoutMs int `json:"timeoutMs,omitempty"`
+}
 
-	Hosts   []json.RawMessage `json:"hosts,omitempty"`
-	Config  []string          `json:"config,omitempty"`
-	Secrets []string          `json:"secrets,omitempty"`
-	KV      bool              `json:"kv,omitempty"`
-	Tools   []string          `json:"tools,omitempty"`
+// HostPermission allows requests to one host.
+type HostPermission struct {
+	// Host is a name, or "*.example.com" for any name below it, with ":port" where it is not the scheme's own.
+	Host string `json:"host"`
+	// Methods are upper-case; none means GET and HEAD.
+	Methods []string `json:"methods,omitempty"`
+	// Paths are prefixes of whole segments, such as "/repos/"; none means all.
+	Paths []string `json:"paths,omitempty"`
+	// Insecure allows http beside https, for servers inside a network.
+	Insecure bool `json:"insecure,omitempty"`
+}
+
+// exports lists what the namespace needs of the module.
+func (n *Namespace) exports() []string {
+	if n.ScopeExport {
+		return []string{guestabi.ExportScope}
+	}
+	root, err := namespace.ParseScope(n.Scope, n.RequiredToolNames)
+	if err == nil && slices.ContainsFunc(root.Calls(), func(c *namespace.Call) bool { return c.MapInput }) {
+		return []string{guestabi.ExportMapInput}
+	}
+	return nil
 }
 
 // timeout is the longest a call of the tool may take, given the host's bound.

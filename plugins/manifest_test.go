@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloister-wasm/cloister/internal/egress"
+	"github.com/cloister-wasm/cloister/internal/namespace"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/google/go-cmp/cmp"
 )
@@ -69,6 +71,18 @@ func TestManifestMistakes(t *testing.T) {
 	perms := func(key string, v any) func(map[string]any) {
 		return func(m map[string]any) { m["permissions"] = map[string]any{key: v} }
 	}
+	// space adds a namespace.
+	space := func(change func(n map[string]any)) func(map[string]any) {
+		return func(m map[string]any) {
+			n := map[string]any{"id": "issues", "globalName": "Issues", "description": "x", "requiredToolNames": []any{"echo"},
+				"scope": map[string]any{"version": 1, "get": map[string]any{"$tool": "echo", "args": []any{"number"}}}}
+			if change != nil {
+				change(n)
+			}
+			list, _ := m["namespaces"].([]any)
+			m["namespaces"] = append(list, n)
+		}
+	}
 	tests := []struct {
 		name   string
 		change func(m map[string]any)
@@ -76,9 +90,9 @@ func TestManifestMistakes(t *testing.T) {
 	}{
 		{"none", func(map[string]any) {}, nil},
 		{"$schema is welcome", func(m map[string]any) { m["$schema"] = "https://example.com/x.json" }, nil},
-		{"reserved but empty", func(m map[string]any) {
+		{"empty lists", func(m map[string]any) {
 			m["permissions"] = map[string]any{"hosts": []any{}, "kv": false, "tools": []any{}}
-			m["namespaces"], m["certification"] = []any{}, map[string]any{}
+			m["namespaces"] = []any{}
 		}, nil},
 		{"newer abi", func(m map[string]any) { m["abi"] = "cloister.plugin/2" },
 			[]string{`/abi: expected "cloister.plugin/1"; write "cloister.plugin/1"; a newer one needs a newer Cloister`}},
@@ -89,7 +103,7 @@ func TestManifestMistakes(t *testing.T) {
 		{"version", func(m map[string]any) { m["version"] = "v1" }, []string{`/version: has the wrong form; write a semantic version such as "1.0.0", without a leading v`}},
 		{"unknown field", func(m map[string]any) { m["licence"] = "MIT" }, []string{`/licence: unknown property "licence", did you mean "license"?`}},
 		{"unknown field of a tool", func(m map[string]any) { tool(m, 0)["readOnly"] = true },
-			[]string{`/tools/0/readOnly: unknown property "readOnly"; known are "annotations", "approval", "description", "examples", "export", "label", "name", "parameters" and 2 more`}},
+			[]string{`/tools/0/readOnly: unknown property "readOnly"; known are "annotations", "approval", "description", "examples", "export", "label", "name", "parameters" and 3 more`}},
 		{"case counts", func(m map[string]any) { m["ID"] = "a.b" }, []string{`/ID: unknown property "ID"; known are "$schema", "abi", "certification", "description", "homepage", "id", "license", "namespaces" and 3 more`}},
 		{"homepage", func(m map[string]any) { m["homepage"] = "http://example.com" }, []string{`/homepage: has the wrong form; write an address that starts with https://`}},
 		{"homepage with credentials", func(m map[string]any) { m["homepage"] = "https://u:p@example.com" },
@@ -136,15 +150,70 @@ func TestManifestMistakes(t *testing.T) {
 			`/tools/0/examples/0/output: does not match the tool's returns: expected string, got number`,
 		}},
 		{"memory", perms("memoryBytes", 100), []string{`/permissions/memoryBytes: must be at least 1048576, got 100; write bytes from 1048576 (1 MiB) to 1073741824 (1 GiB)`}},
-		{"hosts", perms("hosts", []any{map[string]any{"host": "example.com"}}),
-			[]string{`/permissions/hosts: asks for network access, which cannot be granted; remove it: this version of Cloister does not support it yet`}},
-		{"config", perms("config", []any{"a"}), []string{`/permissions/config: asks for configuration`}},
-		{"secrets", perms("secrets", []any{"a"}), []string{`/permissions/secrets: asks for secrets`}},
-		{"kv", perms("kv", true), []string{`/permissions/kv: asks for a key-value store`}},
-		{"tools", perms("tools", []any{"a"}), []string{`/permissions/tools: asks for calling other tools`}},
+		{"permissions", perms("hosts", []any{map[string]any{"host": "api.example.com", "methods": []any{"GET", "POST"}, "paths": []any{"/repos/"}}}), nil},
+		{"secrets without hosts", perms("secrets", []any{"token"}),
+			[]string{`/permissions/secrets: secrets go into HTTP requests, and no host is allowed; add the hosts whose requests they are for, or remove them`}},
+		{"host of everything", perms("hosts", []any{map[string]any{"host": "*"}}),
+			[]string{`/permissions/hosts/0/host: a rule for every host is not possible; name each host, or write *.example.com`}},
+		{"host with a scheme", perms("hosts", []any{map[string]any{"host": "https://example.com/"}}), []string{`/permissions/hosts/0/host: write the host alone, without https://`}},
+		{"host without a name", perms("hosts", []any{map[string]any{"paths": []any{"/"}}}),
+			[]string{`/permissions/hosts/0: missing required property "host" (string); write "host": a name such as "api.example.com"`}},
+		{"methods and paths", perms("hosts", []any{map[string]any{"host": "example.com", "methods": []any{"get", "CONNECT"}, "paths": []any{"repos", "/a/../b"}}}), []string{
+			`/permissions/hosts/0/methods/0: write the method in capitals: GET`,
+			`/permissions/hosts/0/methods/1: the methods CONNECT, TRACE and TRACK are never allowed`,
+			`/permissions/hosts/0/paths/0: a path starts with a slash`,
+			`/permissions/hosts/0/paths/1: `,
+		}},
+		{"unknown field of a host", perms("hosts", []any{map[string]any{"host": "example.com", "ports": 1}}), []string{`/permissions/hosts/0/ports: unknown property "ports"`}},
+		{"config", perms("config", []any{"a b"}), []string{`/permissions/config/0: has the wrong form; start with a letter`}},
+		{"config twice", perms("config", []any{"a", "a"}), []string{`/permissions/config: `}},
+		{"kv", perms("kv", "yes"), []string{`/permissions/kv: expected boolean, got string`}},
+		{"tools", perms("tools", []any{"mcp:github:list_issues", "send", "github:x"}), []string{`/permissions/tools/2: has the wrong form; write a catalog id`}},
+		{"a tool of its own", perms("tools", []any{"cloister:tests.guest:echo"}),
+			[]string{`/permissions/tools/0: "cloister:tests.guest:echo" is a tool of this plugin, which would wait for itself; call the function in the plugin's own code`}},
 		{"unknown permission", perms("files", []any{"/"}), []string{`/permissions/files: unknown property "files"`}},
-		{"namespaces", func(m map[string]any) { m["namespaces"] = []any{map[string]any{"id": "x"}} }, []string{`/namespaces: asks for namespaces`}},
-		{"certification", func(m map[string]any) { m["certification"] = map[string]any{"report": "x"} }, []string{`/certification: asks for certification`}},
+		{"namespace", space(nil), nil},
+		{"computed namespace", space(func(n map[string]any) { delete(n, "scope"); n["scopeExport"] = true }), nil},
+		{"namespace of nothing", func(m map[string]any) { m["namespaces"] = []any{map[string]any{}} }, []string{
+			`/namespaces/0: missing required property "id"`, `/namespaces/0: missing required property "globalName"`,
+			`/namespaces/0: missing required property "description"`, `/namespaces/0: missing required property "requiredToolNames"`,
+			`/namespaces/0: has no scope; add "scope", or "scopeExport": true`,
+		}},
+		{"global of the host", space(func(n map[string]any) { n["globalName"] = "tools" }), []string{`/namespaces/0/globalName: "tools" is a built-in of cells; choose another name`}},
+		{"global of JavaScript", space(func(n map[string]any) { n["globalName"] = "Promise" }), []string{`/namespaces/0/globalName: "Promise" is a built-in of JavaScript`}},
+		{"global that is no identifier", space(func(n map[string]any) { n["globalName"] = "Is-sues" }), []string{`/namespaces/0/globalName: "Is-sues" is not a JavaScript identifier`}},
+		{"global twice", func(m map[string]any) {
+			space(nil)(m)
+			space(func(n map[string]any) { n["id"] = "other" })(m)
+		}, []string{`/namespaces/1/globalName: "Issues" is also that of namespace 0; give each namespace a name of its own`}},
+		{"tools of others", space(func(n map[string]any) { n["requiredToolNames"] = []any{"echo", "exho", "send"} }), []string{
+			`/namespaces/0/requiredToolNames/1: "exho" is not a tool of this plugin; did you mean "echo"?`,
+			`/namespaces/0/requiredToolNames/2: "send" is not a tool of this plugin; name tools of this plugin only`,
+		}},
+		{"no tools required", space(func(n map[string]any) { n["requiredToolNames"], n["scope"] = []any{}, map[string]any{"a": 1} }),
+			[]string{`/namespaces/0/requiredToolNames: needs at least 1 item, has 0; name the tools that its members call`}},
+		{"scope", space(func(n map[string]any) {
+			n["scope"] = map[string]any{"a.b": 1, "__proto__": 1, "list": map[string]any{"$tool": "count"}, "get": map[string]any{"$tool": "echo", "arg": []any{}}}
+		}), []string{
+			`/namespaces/0/scope/__proto__: "__proto__" is not a safe key`,
+			`/namespaces/0/scope/a.b: "a.b" holds "."`,
+			`/namespaces/0/scope/get/arg: a call marker has "$tool" and either "args" or "mapInput", nothing else; did you mean "args"?`,
+			`/namespaces/0/scope/list/$tool: "count" is not one of the namespace's requiredToolNames; add it to requiredToolNames`,
+		}},
+		{"scope and scopeExport", space(func(n map[string]any) { n["scopeExport"] = true }),
+			[]string{`/namespaces/0/scopeExport: "scope" and "scopeExport" exclude each other; keep "scope"`}},
+		{"invisible prompt", space(func(n map[string]any) { n["prompt"] = "a\u2066b" }), []string{`/namespaces/0/prompt: holds the invisible character U+2066; remove it`}},
+		{"blank description of a namespace", space(func(n map[string]any) { n["description"] = " " }), []string{`/namespaces/0/description: is blank`}},
+		{"certification", func(m map[string]any) {
+			m["certification"] = map[string]any{"report": "sha256:" + strings.Repeat("a", 64), "url": "https://example.com/r.json"}
+		}, nil},
+		{"certification of nothing", func(m map[string]any) {
+			m["certification"] = map[string]any{"report": "x", "url": "http://example.com"}
+		}, []string{
+			`/certification/report: has the wrong form; write "sha256:" and 64 hexadecimal digits in lower case`,
+			`/certification/url: has the wrong form; write an address that starts with https://`,
+		}},
+		{"stateless", func(m map[string]any) { tool(m, 0)["stateless"] = true }, nil},
 		{"invisible text", func(m map[string]any) { tool(m, 0)["description"] = "safe\u202egnp.exe" }, []string{`/tools/0/description: holds the invisible character U+202E; remove it`}},
 		{"terminal escape", func(m map[string]any) { m["description"] = "\x1b[2J" }, []string{`/description: holds the invisible character U+001B; remove it`}},
 		{"blank", func(m map[string]any) { m["description"] = "  \n" }, []string{`/description: is blank; write something, or leave it out`}},
@@ -172,7 +241,7 @@ func TestManifestMistakesAtOnce(t *testing.T) {
 		tool(m, 1)["name"] = "COUNT"
 		tool(m, 3)["parameters"] = map[string]any{"type": "object", "required": "x"}
 		tool(m, 4)["description"] = "\u200b"
-		m["permissions"] = map[string]any{"kv": true, "memoryBytes": "64M"}
+		m["permissions"] = map[string]any{"secrets": []any{"token"}, "memoryBytes": "64M"}
 		delete(m, "description")
 	})
 	var places []string
@@ -180,7 +249,7 @@ func TestManifestMistakesAtOnce(t *testing.T) {
 		place, _, _ := strings.Cut(line, ": ")
 		places = append(places, place)
 	}
-	want := []string{"(the whole file)", "/licens", "/permissions/kv", "/permissions/memoryBytes", "/tools/0/name", "/tools/2/name",
+	want := []string{"(the whole file)", "/licens", "/permissions/memoryBytes", "/permissions/secrets", "/tools/0/name", "/tools/2/name",
 		"/tools/3/parameters/required", "/tools/4/description", "/version"}
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, strings.Join(got, "\n"))
@@ -262,6 +331,9 @@ func TestManifestSchemaMatchesTypes(t *testing.T) {
 	compare("tool", reflect.TypeFor[Tool](), defs["tool"].(map[string]any))
 	compare("annotations", reflect.TypeFor[Annotations](), defs["annotations"].(map[string]any))
 	compare("example", reflect.TypeFor[Example](), defs["example"].(map[string]any))
+	compare("host", reflect.TypeFor[HostPermission](), defs["host"].(map[string]any))
+	compare("namespace", reflect.TypeFor[Namespace](), defs["namespace"].(map[string]any))
+	compare("certification", reflect.TypeFor[Certification](), defs["certification"].(map[string]any))
 	compare("permissions", reflect.TypeFor[Permissions](), defs["permissions"].(map[string]any))
 
 	abi := published["properties"].(map[string]any)["abi"].(map[string]any)
@@ -329,6 +401,43 @@ func placeExists(at, defs map[string]any, place string) bool {
 	return true
 }
 
+// checkUsable holds an accepted manifest to what others build on.
+func checkUsable(t *testing.T, m *Manifest, data []byte) {
+	for _, h := range m.Permissions.Hosts {
+		if err := egress.ParseRule(egress.Rule(h)); err != nil {
+			t.Fatalf("a rule passed that the client refuses: %v in %s", err, data)
+		}
+	}
+	globals := map[string]bool{}
+	for _, n := range m.Namespaces {
+		if err := namespace.CheckGlobalName(n.GlobalName); err != nil || globals[n.GlobalName] {
+			t.Fatalf("a global passed that is refused: %q: %v", n.GlobalName, err)
+		}
+		globals[n.GlobalName] = true
+		for _, name := range n.RequiredToolNames {
+			if !hasTool(m, name) {
+				t.Fatalf("a namespace may call the foreign tool %q", name)
+			}
+		}
+		if n.ScopeExport == (n.Scope != nil) {
+			t.Fatalf("a namespace with two scopes or none passed: %s", data)
+		}
+		if n.Scope != nil {
+			if _, err := namespace.ParseScope(n.Scope, n.RequiredToolNames); err != nil {
+				t.Fatalf("a scope passed that is refused: %v", err)
+			}
+		}
+	}
+	if d := Compare(m, m); len(d.Changes) != 0 {
+		t.Fatalf("a manifest differs from itself: %+v", d.Changes)
+	}
+	for _, s := range append(m.Permissions.InWords(), "") {
+		if strings.Contains(s, "\n") {
+			t.Fatalf("a permission in two lines: %q", s)
+		}
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	for _, path := range []string{"../examples/plugins/csvquery/" + ManifestFile} {
 		raw, err := os.ReadFile(path)
@@ -347,11 +456,8 @@ func FuzzManifest(f *testing.F) {
 			}
 			return
 		}
-		// What is accepted grants nothing that is reserved and can be used.
-		p := m.Permissions
-		if len(p.Hosts)+len(p.Config)+len(p.Secrets)+len(p.Tools)+len(m.Namespaces)+len(m.Certification) > 0 || p.KV {
-			t.Fatalf("a reserved permission passed: %s", data)
-		}
+		// What is accepted can be used.
+		checkUsable(t, m, data)
 		names := map[string]bool{}
 		for _, tool := range m.Tools {
 			if names[strings.ToLower(tool.Name)] {

@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/extism"
@@ -12,16 +13,19 @@ import (
 type Plugin struct {
 	manifest *Manifest
 	digest   string
-	unsigned bool
+	origin   Origin
 	options  LoadOptions
 	config   extism.Config
 	runtime  runtime
+	broker   *broker
 
 	turn   chan struct{} // holds a token while nobody compiles or closes
 	wasm   []byte        // until it is compiled
 	module module        // once it is
 	failed error         // a fault of the module, for good
 	closed bool
+
+	holds holds
 }
 
 // ID is publisher.name.
@@ -36,20 +40,28 @@ func (p *Plugin) Manifest() *Manifest { return p.manifest }
 // Digest is the SHA-256 of plugin.wasm in hexadecimal.
 func (p *Plugin) Digest() string { return p.digest }
 
-// Unsigned reports that nobody vouches for the plugin: it came from a folder.
-func (p *Plugin) Unsigned() bool { return p.unsigned }
+// Origin is where the plugin is from and who vouches for it.
+func (p *Plugin) Origin() Origin { return p.origin }
+
+// Unsigned reports that nobody vouches for the plugin. It never takes the place of one that is signed; see [Conflicts].
+func (p *Plugin) Unsigned() bool { return p.origin.Unsigned }
 
 // Tools lists the tools in the manifest's order. The slice is the caller's, what it points to is not.
 func (p *Plugin) Tools() []Tool { return slices.Clone(p.manifest.Tools) }
 
-// Timeout is the longest a call of the tool may take: the least of the tool's, the plugin's and the host's bound; 0 for
-// an unknown tool.
+// Timeout is the longest a call of the tool may run: the least of the tool's, the plugin's and the host's bound; 0 for
+// an unknown tool. Time in call_tool and interrupt does not count.
 func (p *Plugin) Timeout(tool string) time.Duration {
 	t, ok := p.manifest.tool(tool)
 	if !ok {
 		return 0
 	}
 	return p.manifest.timeout(t, p.options.Limits.CallTime)
+}
+
+// baseTimeout bounds calls that are no tool's.
+func (p *Plugin) baseTimeout() time.Duration {
+	return p.manifest.timeout(&Tool{}, p.options.Limits.CallTime)
 }
 
 // Compile makes the machine code now, unless that has happened. ctx ends the waiting for another goroutine's compilation,
@@ -97,9 +109,12 @@ func (p *Plugin) progress(e CompileEvent) {
 	}
 }
 
+// instances counts those of the process.
+var instances atomic.Uint64
+
 // NewInstance makes an instance for one run, compiling first if that has not happened. Nothing is shared between
-// instances. Errors are a [*PluginError].
-func (p *Plugin) NewInstance(ctx context.Context) (*Instance, error) {
+// instances, but the entries of a session's store. Nil options are the zero value. Errors are a [*PluginError].
+func (p *Plugin) NewInstance(ctx context.Context, opts *InstanceOptions) (*Instance, error) {
 	m, err := p.compiled(ctx)
 	if err != nil {
 		return nil, err
@@ -108,11 +123,20 @@ func (p *Plugin) NewInstance(ctx context.Context) (*Instance, error) {
 	if err != nil {
 		return nil, fault(p.ID(), "", err)
 	}
-	return &Instance{plugin: p, inner: i}, nil
+	made := &Instance{plugin: p, inner: i, number: instances.Add(1), turn: make(chan struct{}, 1)}
+	if opts != nil {
+		made.options = *opts
+	}
+	made.turn <- struct{}{}
+	return made, nil
 }
 
-// Close ends running calls, waits for them, closes all instances and frees the machine code. Idempotent.
+// Close ends running calls, waits for them, closes all instances and frees the machine code, whoever holds the plugin.
+// Idempotent.
 func (p *Plugin) Close() error {
+	p.holds.mu.Lock()
+	p.holds.retired = true
+	p.holds.mu.Unlock()
 	<-p.turn
 	defer func() { p.turn <- struct{}{} }()
 	p.closed = true

@@ -11,8 +11,9 @@ import (
 // runtime turns a checked module into something that can be called. Extism is the only one; the interfaces are the place
 // where a runtime for components would go.
 type runtime interface {
-	// check refuses modules that compile would refuse, cheaply, and ones that lack an export.
-	check(wasm []byte, exports []string) error
+	// check refuses modules that compile would refuse, cheaply, and ones that import other host functions than these or lack
+	// an export.
+	check(wasm []byte, functions, exports []string) error
 	// compile makes machine code; see Config for the bounds.
 	compile(ctx context.Context, wasm []byte, c extism.Config) (module, error)
 }
@@ -26,15 +27,16 @@ type module interface {
 
 // instance is called with bytes and answers with bytes. Safe for concurrent use; calls happen one after the other.
 type instance interface {
-	Call(ctx context.Context, export string, input []byte) ([]byte, error)
+	// CallFor bounds the time that the plugin runs; time in host functions that pause does not count.
+	CallFor(ctx context.Context, limit time.Duration, export string, input []byte) ([]byte, error)
 	Dead() bool
 	Close()
 }
 
 type extismRuntime struct{}
 
-func (extismRuntime) check(wasm []byte, exports []string) error {
-	return extism.Check(wasm, exports...)
+func (extismRuntime) check(wasm []byte, functions, exports []string) error {
+	return extism.Check(wasm, functions, exports...)
 }
 
 func (extismRuntime) compile(ctx context.Context, wasm []byte, c extism.Config) (module, error) {
@@ -74,6 +76,8 @@ func fault(plugin, tool string, err error) error {
 		e.Kind = ErrStopped
 	case errors.Is(err, extism.ErrDead):
 		e.Kind, e.Detail = ErrFinished, "an earlier call broke it or was stopped; make a new instance"
+	case errors.Is(err, extism.ErrBusy):
+		e.Kind, e.Detail = ErrBusy, "make another instance for calls that it causes itself"
 	case errors.Is(err, extism.ErrClosed):
 		e.Kind, e.Detail = ErrClosed, ""
 	case errors.Is(err, extism.ErrLimit):

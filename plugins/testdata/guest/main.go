@@ -19,7 +19,28 @@ type request struct {
 	Input json.RawMessage `json:"input"`
 }
 
-var calls int
+var (
+	calls    int
+	prepared string // what the exports of the contract answer; "" is the request itself
+)
+
+func answerPrepared() int32 {
+	text := prepared
+	if text == "" {
+		text = `{"abi":1,"value":` + string(pdk.Input()) + `}`
+	}
+	pdk.OutputString(text)
+	return 0
+}
+
+//go:wasmexport cloister_scope
+func cloisterScope() int32 { return answerPrepared() }
+
+//go:wasmexport cloister_map_input
+func cloisterMapInput() int32 { return answerPrepared() }
+
+//go:wasmexport cloister_describe
+func cloisterDescribe() int32 { return answerPrepared() }
 
 //go:wasmexport cloister_call
 func cloisterCall() int32 {
@@ -43,6 +64,9 @@ func cloisterCall() int32 {
 		pdk.OutputString(`{"abi":1,"value":` + string(pdk.Input()) + `}`)
 	case "raw": // whatever the test wants to be answered
 		pdk.OutputString(in.Text)
+	case "prepare":
+		prepared = in.Text
+		pdk.OutputString(`{"abi":1,"value":null}`)
 	case "count":
 		pdk.OutputString(fmt.Sprintf(`{"abi":1,"value":%d}`, calls))
 	case "refuse":
