@@ -1,0 +1,119 @@
+package bundle
+
+import (
+	"bytes"
+	"context"
+)
+
+// Push sends a plugin and its signatures, and gives its digest. What the registry has already is not sent again, also not
+// a signature that another tool put there. The tag is set last: whoever follows it finds everything.
+//
+// A reference with a digest must have the artifact's own.
+func (r *Remote) Push(ctx context.Context, ref string, a *Artifact) (digest string, err error) {
+	parsed, err := ParseReference(ref)
+	if err != nil {
+		return "", err
+	}
+	if parsed.Digest != "" && parsed.Digest != a.digest {
+		return "", fail(ErrReference, "%s names another artifact; this one is %s", parsed, a.digest)
+	}
+	s, err := r.open(parsed)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	if err := s.pushArtifact(ctx, a); err != nil {
+		return "", err
+	}
+	if err := s.pushSignatures(ctx, a); err != nil {
+		return "", err
+	}
+	if parsed.Tag != "" {
+		d := describe(typeOCIManifest, a.raw)
+		if err := s.repo.Manifests().PushReference(ctx, d.oci(), bytes.NewReader(a.raw), parsed.Tag); err != nil {
+			return "", registryError(parsed.Registry, "setting the tag "+parsed.Tag, err)
+		}
+	}
+	return a.digest, nil
+}
+
+func (s *session) pushArtifact(ctx context.Context, a *Artifact) error {
+	if err := s.pushBlob(ctx, "config", &a.manifest.Config, a.blobs[a.manifest.Config.Digest]); err != nil {
+		return err
+	}
+	for i := range a.manifest.Layers {
+		l := &a.manifest.Layers[i]
+		if err := s.pushBlob(ctx, layerName(l.MediaType), l, a.blobs[l.Digest]); err != nil {
+			return err
+		}
+	}
+	return s.pushManifest(ctx, "OCI manifest", ArtifactType, a.raw)
+}
+
+// pushSignatures adds the signatures that the registry does not list yet.
+func (s *session) pushSignatures(ctx context.Context, a *Artifact) error {
+	if len(a.signatures) == 0 {
+		return nil
+	}
+	there, err := s.signatureManifests(ctx, a)
+	if err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for _, m := range there {
+		listed[m.Layers[0].Digest] = true
+	}
+	for _, b := range a.signatures {
+		d := describe(SignatureType, b)
+		if listed[d.Digest] {
+			s.track(OperationPush, "signature", d.Size).end(true)
+			continue
+		}
+		if len(listed) >= MaxSignatures {
+			return fail(ErrBounds, "%s would have more than %d signatures; remove those that nobody needs", s.ref, MaxSignatures)
+		}
+		listed[d.Digest] = true
+		if err := s.pushSignature(ctx, a, b, &d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) pushSignature(ctx context.Context, a *Artifact, b []byte, d *descriptor) error {
+	if err := s.pushBlob(ctx, "signature", d, b); err != nil {
+		return err
+	}
+	empty := describe(typeEmpty, emptyConfig)
+	if err := s.pushBlob(ctx, "signature's config", &empty, emptyConfig); err != nil {
+		return err
+	}
+	return s.pushManifest(ctx, "signature's OCI manifest", SignatureType, a.referrer(b))
+}
+
+func (s *session) pushBlob(ctx context.Context, name string, d *descriptor, b []byte) error {
+	t := s.track(OperationPush, name, d.Size)
+	there, err := s.repo.Blobs().Exists(ctx, d.oci())
+	if err == nil && !there {
+		err = s.repo.Blobs().Push(t.context(ctx), d.oci(), bytes.NewReader(b))
+	}
+	t.end(err == nil)
+	if err != nil {
+		return registryError(s.ref.Registry, "sending the "+name, err)
+	}
+	return nil
+}
+
+// pushManifest sends a manifest by its digest. For one with a subject the library keeps the list of referrers where the
+// registry does not.
+func (s *session) pushManifest(ctx context.Context, name, artifactType string, raw []byte) error {
+	d := describe(typeOCIManifest, raw)
+	d.ArtifactType = artifactType
+	t := s.track(OperationPush, name, d.Size)
+	err := s.repo.Manifests().Push(ctx, d.oci(), bytes.NewReader(raw))
+	t.end(err == nil)
+	if err != nil {
+		return registryError(s.ref.Registry, "sending the "+name, err)
+	}
+	return nil
+}
