@@ -168,11 +168,12 @@ func newPlugin(m *Manifest, wasm []byte, origin Origin, o LoadOptions) (*Plugin,
 	for _, f := range granted {
 		offered = append(offered, f.Name)
 	}
-	if err := rt.check(wasm, offered, exportsOf(m)); err != nil {
+	ready, err := rt.prepare(wasm, offered, exportsOf(m))
+	if err != nil {
 		return nil, fault(m.ID, "", err)
 	}
 	digest := sha256.Sum256(wasm)
-	p := &Plugin{manifest: m, digest: hex.EncodeToString(digest[:]), origin: origin, options: o, runtime: rt, broker: b, wasm: wasm, turn: make(chan struct{}, 1)}
+	p := &Plugin{manifest: m, digest: hex.EncodeToString(digest[:]), origin: origin, options: o, prepared: ready, broker: b, turn: make(chan struct{}, 1)}
 	p.config = extism.Config{
 		CacheDir: o.CacheDir, MemoryBytes: memory, LogBytes: o.Limits.LogBytes, CallTime: o.Limits.CallTime,
 		InputBytes: o.Limits.InputBytes + envelopeBytes, OutputBytes: o.Limits.OutputBytes + envelopeBytes,

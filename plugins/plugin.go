@@ -16,14 +16,13 @@ type Plugin struct {
 	origin   Origin
 	options  LoadOptions
 	config   extism.Config
-	runtime  runtime
 	broker   *broker
 
-	turn   chan struct{} // holds a token while nobody compiles or closes
-	wasm   []byte        // until it is compiled
-	module module        // once it is
-	failed error         // a fault of the module, for good
-	closed bool
+	turn     chan struct{} // holds a token while nobody compiles or closes
+	prepared prepared      // until it is compiled
+	module   module        // once it is
+	failed   error         // a fault of the module, for good
+	closed   bool
 
 	holds holds
 }
@@ -90,13 +89,13 @@ func (p *Plugin) compiled(ctx context.Context) (module, error) {
 	start := time.Now()
 	p.progress(CompileEvent{Plugin: p.ID()})
 	// The result is for all later runs: the first one's end must not end it.
-	m, err := p.runtime.compile(context.WithoutCancel(ctx), p.wasm, p.config)
+	m, err := p.prepared.compile(context.WithoutCancel(ctx), p.config)
 	done := CompileEvent{Plugin: p.ID(), Done: true, Elapsed: time.Since(start)}
 	if err != nil {
 		p.failed = fault(p.ID(), "", err)
 		done.Err = p.failed
 	} else {
-		p.module, p.wasm = m, nil
+		p.module, p.prepared = m, nil
 		done.FromCache = m.fromCache()
 	}
 	p.progress(done)
@@ -140,10 +139,11 @@ func (p *Plugin) Close() error {
 	<-p.turn
 	defer func() { p.turn <- struct{}{} }()
 	p.closed = true
+	p.prepared = nil
 	if p.module == nil {
 		return nil
 	}
 	err := p.module.close()
-	p.module, p.wasm = nil, nil
+	p.module = nil
 	return err
 }

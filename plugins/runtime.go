@@ -11,11 +11,15 @@ import (
 // runtime turns a checked module into something that can be called. Extism is the only one; the interfaces are the place
 // where a runtime for components would go.
 type runtime interface {
-	// check refuses modules that compile would refuse, cheaply, and ones that import other host functions than these or lack
+	// prepare refuses modules that cannot be compiled, cheaply, and ones that import other host functions than these or lack
 	// an export.
-	check(wasm []byte, functions, exports []string) error
-	// compile makes machine code; see Config for the bounds.
-	compile(ctx context.Context, wasm []byte, c extism.Config) (module, error)
+	prepare(wasm []byte, functions, exports []string) (prepared, error)
+}
+
+// prepared is a checked module.
+type prepared interface {
+	// compile makes machine code, once; see Config for the bounds.
+	compile(ctx context.Context, c extism.Config) (module, error)
 }
 
 // module makes instances. Safe for concurrent use.
@@ -35,12 +39,18 @@ type instance interface {
 
 type extismRuntime struct{}
 
-func (extismRuntime) check(wasm []byte, functions, exports []string) error {
-	return extism.Check(wasm, functions, exports...)
+func (extismRuntime) prepare(wasm []byte, functions, exports []string) (prepared, error) {
+	p, err := extism.Prepare(wasm, functions, exports...)
+	if err != nil {
+		return nil, err
+	}
+	return extismPrepared{p}, nil
 }
 
-func (extismRuntime) compile(ctx context.Context, wasm []byte, c extism.Config) (module, error) {
-	m, err := extism.Compile(ctx, wasm, c)
+type extismPrepared struct{ p *extism.Prepared }
+
+func (p extismPrepared) compile(ctx context.Context, c extism.Config) (module, error) {
+	m, err := p.p.Compile(ctx, c)
 	if err != nil {
 		return nil, err
 	}

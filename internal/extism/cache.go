@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	ext "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
@@ -171,6 +173,9 @@ func writeSums(entry string, s sums) error {
 
 // refreshSums takes in what a processor with other features, or another version of wazero, has added to a good entry.
 func refreshSums(entry string, old sums) error {
+	if sameFiles(entry, old) {
+		return nil
+	}
 	now, err := measure(entry)
 	if err == nil && !maps.Equal(now, old) {
 		err = writeSums(entry, now)
@@ -179,6 +184,31 @@ func refreshSums(entry string, old sums) error {
 		dropEntry(filepath.Dir(entry), entry) // the code is loaded; only the next process has to compile again
 	}
 	return nil
+}
+
+// sameFiles compares names and sizes: what was read a moment ago need not be read again.
+func sameFiles(entry string, old sums) bool {
+	n := 0
+	err := filepath.WalkDir(entry, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == filepath.Join(entry, sumsName) {
+			return err
+		}
+		rel, err := filepath.Rel(entry, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if _, size, _ := strings.Cut(old[filepath.ToSlash(rel)], " "); size != strconv.FormatInt(info.Size(), 10) {
+			n = -1
+			return fs.SkipAll
+		}
+		n++
+		return nil
+	})
+	return err == nil && n == len(old)
 }
 
 // publish makes a freshly filled directory an entry. If another process was faster, or anything fails, ours goes.
