@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/sdk"
 )
 
 const sales = `city,amount,code,note
@@ -108,7 +110,7 @@ func TestQueryFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := Query(in)
-			var f *Failure
+			var f *sdk.Failure
 			if !errors.As(err, &f) || f.Code != tt.code || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("Query = %v, want %s saying %q", err, tt.code, tt.message)
 			}

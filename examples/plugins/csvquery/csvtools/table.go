@@ -10,15 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/sdk"
 )
 
-// Failure is an error for the program that called the tool.
-type Failure struct{ Code, Message string }
-
-func (f *Failure) Error() string { return f.Message }
-
+// fail makes an error for the cell that called the tool, which sees its name and code.
 func fail(code, format string, args ...any) error {
-	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &sdk.Failure{Name: "CsvError", Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // Source is a table as CSV text whose first line names the columns, or as rows.
