@@ -50,6 +50,7 @@ type cell struct {
 	held     int // bytes of inputs of open calls and of results on their way
 	settled  []settlement
 	inline   *openCall     // the call that the driver is inside of
+	wanted   bool          // the guest is to be given back before the next inline call
 	signal   chan struct{} // capacity 1: something settled, or the cell was aborted
 	expires  time.Time
 
@@ -62,9 +63,14 @@ type openCall struct {
 	tc       *ToolCall
 	client   bool
 	approval time.Time // since when it waits for approval; zero if it does not
-	done     bool
-	since    time.Time
-	held     int // bytes that count in cell.held
+	// interrupted is set while the call waits to be resolved from outside.
+	interrupted *interruption
+	// member is the namespace function that was called, if its plugin maps the
+	// arguments: then the call's input are those.
+	member *member
+	done   bool
+	since  time.Time
+	held   int // bytes that count in cell.held
 }
 
 // Bounds on what one cell makes the host keep, in bytes. A guest's own memory is
@@ -180,8 +186,17 @@ func (c *cell) nextLocked() []*openCall {
 func (c *cell) perform(oc *openCall) {
 	s := settlement{request: oc.request, err: &ToolError{Name: "Error", Message: "the tool " + oc.tc.Tool + " failed inside", Code: "tool_failed"}}
 	defer func() { c.settle(s) }()
-	out, terr := c.run.dispatch(c.ctx, oc.tc, c.approvalWatch(oc))
-	s.value, s.err = out, terr
+	waiting := c.approvalWatch(oc)
+	ctx := context.WithValue(c.ctx, callKey{}, callValue{run: c.run, call: oc.tc, cell: c, open: oc, waiting: waiting})
+	if oc.member != nil {
+		input, err := c.run.mapInput(ctx, oc.member, oc.tc.Input)
+		if err != nil {
+			s.err = c.run.plainError(ctx, oc.member.tool, err)
+			return
+		}
+		oc.tc.Input = input
+	}
+	s.value, s.err = c.run.dispatch(ctx, oc.tc, waiting)
 }
 
 // approvalWatch gives the function that is told when a call waits for approval.
@@ -196,18 +211,29 @@ func (c *cell) approvalWatch(oc *openCall) func(bool) {
 			oc.approval = time.Now()
 		}
 		c.mu.Unlock()
-		c.wake()
-		select {
-		case c.attention <- struct{}{}:
-		default:
-		}
+		c.draw()
 	}
 }
 
+// person is since when a call waits for a person: for an approval, or to be
+// resolved. Zero if it does not.
+func (oc *openCall) person() time.Time {
+	if oc.interrupted != nil {
+		return oc.interrupted.since
+	}
+	return oc.approval
+}
+
 // performInline runs the single call in the driver's goroutine. It says false if
-// the guest was taken over meanwhile: the caller must not touch it any more.
+// the guest was taken over meanwhile, or is wanted back: the caller must not touch
+// it any more.
 func (c *cell) performInline(oc *openCall) (mine bool) {
 	c.mu.Lock()
+	if c.wanted {
+		c.mu.Unlock()
+		go c.perform(oc)
+		return false
+	}
 	c.inline = oc
 	c.mu.Unlock()
 	defer func() {
@@ -222,12 +248,14 @@ func (c *cell) performInline(oc *openCall) (mine bool) {
 }
 
 // takeOver takes the guest from a driver that is inside a tool call. It says
-// false if the driver is not: then it is about to end by itself.
+// false if the driver is not: then it is about to end, or gives the guest back
+// before it runs the next call.
 func (c *cell) takeOver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	taken := c.inline != nil
 	c.inline = nil
+	c.wanted = !taken
 	return taken
 }
 

@@ -7,11 +7,16 @@ import (
 )
 
 // Resolve settles an open client call with its result, which must be JSON and fit
-// what the tool declares.
+// what the tool declares; or it answers a call that is interrupted
+// (PendingToolCall.Method "interrupt") with any JSON, and the call goes on.
 func (r *Run) Resolve(callID string, value json.RawMessage) error {
 	c, oc := r.clientCall(callID)
 	if oc == nil {
-		return ErrUnknownCall
+		value, err := r.checkResolution(value)
+		if err == nil && !r.answerInterrupt(callID, resolution{value: value}) {
+			err = ErrUnknownCall
+		}
+		return err
 	}
 	e, ok := r.cat.Lookup(oc.tc.Tool)
 	if !ok {
@@ -29,11 +34,18 @@ func (r *Run) Resolve(callID string, value json.RawMessage) error {
 	return c.settleClient(oc, value, nil)
 }
 
-// Reject settles an open client call with a failure.
+// Reject settles an open client call with a failure, or answers one that is
+// interrupted with a failure.
 func (r *Run) Reject(callID string, te *ToolError) error {
 	c, oc := r.clientCall(callID)
 	if oc == nil {
-		return ErrUnknownCall
+		if te == nil {
+			te = &ToolError{Message: "the interrupt was rejected"}
+		}
+		if !r.answerInterrupt(callID, resolution{err: r.plainError(context.Background(), nil, te)}) {
+			return ErrUnknownCall
+		}
+		return nil
 	}
 	e, ok := r.cat.Lookup(oc.tc.Tool)
 	if !ok {

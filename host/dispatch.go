@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -70,7 +72,7 @@ func (r *Run) callTool(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref 
 		ctx, cancel = context.WithTimeout(ctx, ref.timeout)
 		defer cancel()
 	}
-	out, err := r.invoke(withCall(ctx, r, tc), e, ref, tc.Input)
+	out, err := r.invoke(withCall(ctx, r, tc, ref), e, ref, tc.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -198,6 +200,8 @@ func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *Tool
 		te = &c
 	case errors.As(err, &pe):
 		te = &ToolError{Name: pe.Name, Message: pe.Message, Code: pe.Code}
+	case e == nil:
+		te = &ToolError{Message: "the call failed", Code: "tool_failed"}
 	case errors.Is(err, context.DeadlineExceeded):
 		te = &ToolError{Message: "the tool " + e.ID + " ran out of time", Code: "tool_timeout"}
 	case ctx.Err() != nil:
@@ -267,6 +271,7 @@ func (r *Run) emit(tc *ToolCall, e TraceEvent) {
 		return
 	}
 	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, clip(tc.Tool, maxShownID), tc.Unsigned
+	e.Namespace, e.Caller = tc.Namespace, tc.Caller
 	r.stamp(&e)
 }
 
@@ -283,13 +288,25 @@ func (r *Run) stamp(e *TraceEvent) {
 
 type callKey struct{}
 
+// callValue is what a context knows of the nested call that it is for.
 type callValue struct {
-	run  *Run
-	call *ToolCall
+	run     *Run
+	call    *ToolCall
+	cell    *cell      // nil for a call without one
+	open    *openCall  // the cell's call, of which this may be a part
+	waiting func(bool) // of the cell's call
+	chain   callChain
 }
 
-func withCall(ctx context.Context, r *Run, tc *ToolCall) context.Context {
-	return context.WithValue(ctx, callKey{}, callValue{r, tc})
+// withCall gives the context of a tool's call. It keeps what is known of the
+// cell's call that this one is, or is a part of.
+func withCall(ctx context.Context, r *Run, tc *ToolCall, ref *toolRef) context.Context {
+	v, _ := ctx.Value(callKey{}).(callValue)
+	v.run, v.call = r, tc
+	if ref.plugin != nil {
+		v.chain = callChain{plugins: append(slices.Clip(v.chain.plugins), ref.plugin), made: new(atomic.Int32)}
+	}
+	return context.WithValue(ctx, callKey{}, v)
 }
 
 // ReportProgress hands a tool's progress to RunOptions.OnProgress. It does

@@ -36,6 +36,9 @@ func (c *cell) bind(ctx context.Context) context.Context { return either{ctx, c.
 // back and leaves the tool where it is.
 func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
 	c.g.vm.SetDeadline(deadline)
+	c.mu.Lock()
+	c.wanted = false
+	c.mu.Unlock()
 	if res := c.loop(ctx, deadline, false); res != nil {
 		return res
 	}
@@ -75,7 +78,7 @@ func (c *cell) drive(ctx context.Context, deadline time.Time) *Result {
 func (c *cell) approvalOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.inline != nil && !c.inline.approval.IsZero()
+	return c.inline != nil && !c.inline.person().IsZero()
 }
 
 // detached drives in a goroutine of its own. It gives nil if the guest was taken
@@ -118,19 +121,23 @@ func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 	for {
 		c.mu.Lock()
 		settled, open, clients := len(c.settled), len(c.open), 0
-		var approval time.Time
+		var person time.Time
+		reason := guestabi.WaitPendingTools
 		for _, oc := range c.open {
 			if oc.client && !oc.done {
 				clients++
 			}
-			if !oc.approval.IsZero() && (approval.IsZero() || oc.approval.Before(approval)) {
-				approval = oc.approval
+			if since := oc.person(); !since.IsZero() && (person.IsZero() || since.Before(person)) {
+				person = since
+			}
+			if !oc.approval.IsZero() {
+				reason = guestabi.WaitApproval
 			}
 		}
 		c.mu.Unlock()
 		until := deadline
-		if !approval.IsZero() {
-			until = earlier(deadline, approval.Add(approvalGrace))
+		if !person.IsZero() {
+			until = earlier(deadline, person.Add(approvalGrace))
 		}
 		switch {
 		case !c.started:
@@ -149,8 +156,8 @@ func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 			return false, c.suspend(ctx, guestabi.WaitYield)
 		case open == 0:
 			return false, c.failed(ctx, fail(guestabi.ReasonGuestError, "the program waits for a promise that nothing will settle: no tool call is open"))
-		case !approval.IsZero() && !time.Now().Before(until):
-			return false, c.suspend(ctx, guestabi.WaitApproval)
+		case !person.IsZero() && !time.Now().Before(until):
+			return false, c.suspend(ctx, reason)
 		case clients == open && c.run.o.OnClientCall == nil:
 			return false, c.suspend(ctx, guestabi.WaitPendingTools)
 		}
@@ -160,8 +167,9 @@ func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 	}
 }
 
-// approvalGrace is how long an approval may take before it suspends the run. One
-// that a program decides is answered within the same exec or wait.
+// approvalGrace is how long an approval or a resolution may take before it
+// suspends the run. One that a program decides is answered within the same exec or
+// wait.
 const approvalGrace = 50 * time.Millisecond
 
 func earlier(a, b time.Time) time.Time {

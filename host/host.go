@@ -47,7 +47,6 @@ import (
 type Host struct {
 	o       Options
 	cfg     CodeModeConfig
-	entries []catalog.Entry
 	layers  []catalog.Layer
 	sandbox *catalog.Layer
 	schemas *schema.Cache
@@ -62,6 +61,7 @@ type Host struct {
 
 	mu        sync.Mutex
 	closed    bool
+	tools     *toolset // for new runs
 	runs      map[*Run]struct{}
 	suspended map[string]*cell
 	sweeper   *time.Timer
@@ -97,9 +97,11 @@ func New(_ context.Context, o *Options) (*Host, error) {
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
-	if err := h.register(); err != nil {
+	tools, err := h.newToolset(h.o.Plugins)
+	if err != nil {
 		return nil, err
 	}
+	h.tools, tools.users = tools, 1
 	return h, nil
 }
 
@@ -171,6 +173,8 @@ func (h *Host) Close() error {
 		return nil
 	}
 	h.closed = true
+	tools := h.tools
+	toolsDone := tools.leaveLocked()
 	runs := make([]*Run, 0, len(h.runs))
 	for r := range h.runs {
 		runs = append(runs, r)
@@ -185,6 +189,9 @@ func (h *Host) Close() error {
 	// The engine outlives its VMs by itself; this is so that nothing of the host
 	// runs any more when Close returns.
 	h.active.Wait()
+	if toolsDone {
+		tools.drop()
+	}
 	h.templates.close()
 	var err error
 	if h.closeTransform != nil {

@@ -428,3 +428,23 @@ func TestDeepValues(t *testing.T) {
 	wantValue(t, exec(t, r, nest(100)+"json(a); return a"), strings.Repeat("[", 100)+"1"+strings.Repeat("]", 100))
 	wantValue(t, exec(t, r, `return '[[['.repeat(200) + '"' + '\\"'`), `"`+strings.Repeat("[[[", 200)+`\"\\\""`)
 }
+
+// The caller goes away before the driver is inside of the call: nobody may wait
+// for a tool that does not look at its context.
+func TestCancelledBeforeTheCallRunsInline(t *testing.T) {
+	gate := hosttest.NewGate("hang")
+	ctx, cancel := context.WithCancel(t.Context())
+	o := host.Options{Tools: []host.RawTool{gate.Tool()}}
+	o.Hooks.BeforeExec = func(context.Context, *host.ExecEvent) error {
+		cancel()
+		return nil
+	}
+	r := newRun(t, newHost(t, o), host.RunOptions{})
+	for range 20 {
+		if _, err := r.Exec(ctx, host.ExecInput{Code: `return await tools.hang({})`}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+	}
+	cancel()
+}

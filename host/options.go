@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // Options configures New. The zero value has code mode off.
@@ -15,7 +16,7 @@ type Options struct {
 	CodeMode CodeModeConfig
 	// Tools are the embedding program's own tools.
 	Tools []RawTool
-	// Plugins are loaded plugins. They stay the caller's and outlive the Host.
+	// Plugins are loaded plugins. They stay the caller's; see Host.SetPlugins.
 	Plugins []*plugins.Plugin
 	// Allow and Deny are globs over tool ids, tool names and owners. A nil Allow
 	// allows all, an empty one none. Deny wins.
@@ -28,6 +29,13 @@ type Options struct {
 	// calls are refused. It may block as long as it takes: meanwhile the call
 	// shows as pending with reason "approval".
 	Approve func(ctx context.Context, call *ToolCall) (Decision, error)
+	// OnInterrupt resolves what a plugin asks by an interrupt. Without it the call
+	// shows as pending with method "interrupt", and Run.Resolve or Run.Reject
+	// answers. It may block as long as it takes.
+	OnInterrupt func(ctx context.Context, call *ToolCall, payload json.RawMessage) (json.RawMessage, error)
+	// Lock is what was accepted of plugins' tools. A tool that differs from it is
+	// left out until it is accepted; Host.Drift names it. Nil accepts all.
+	Lock *lock.File
 	// Trace receives the events of all runs. See NewJSONLTrace.
 	Trace TraceSink
 	// Transformer turns TypeScript into JavaScript. Nil means a worker process of
@@ -112,6 +120,12 @@ type ToolCall struct {
 	ID, ParentID string
 	// RunID identifies the code mode run.
 	RunID string
+	// Caller is the plugin whose tool made the call; empty for one that a cell made.
+	// ParentID is then that tool's own call.
+	Caller string
+	// Namespace is the function that a cell called, such as "Issues.update"; empty for
+	// a call by id or name.
+	Namespace string
 	// Tool is the catalog id; Name and Owner are its parts.
 	Tool, Name, Owner string
 	// Unsigned says that the tool comes from a plugin without a signature.

@@ -9,49 +9,20 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // toolRef is the host's side of a catalog entry: how to check and run a call.
 type toolRef struct {
 	params, returns *schema.Schema // nil: not declared
 	approval        Approval
+	plugin          *plugins.Plugin // whose tool it is, if it is a plugin's
 	timeout         time.Duration
 	client          bool // executed by the caller of Exec
 	invoke          func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)
 	// prepare, if set, does what comes before a call and does not count against
 	// its timeout: a plugin is compiled at its first use.
 	prepare func(ctx context.Context, r *Run) error
-}
-
-// register turns the host's tools and plugins into catalog entries.
-func (h *Host) register() error {
-	for i := range h.o.Tools {
-		e, err := h.goTool(&h.o.Tools[i])
-		if err != nil {
-			return err
-		}
-		h.entries = append(h.entries, e)
-	}
-	seen := map[string]bool{}
-	for _, p := range h.o.Plugins {
-		if seen[p.ID()] {
-			return fmt.Errorf("%w: plugin %s is given twice", ErrTool, p.ID())
-		}
-		seen[p.ID()] = true
-		for _, t := range p.Tools() {
-			e, err := h.pluginTool(p, t)
-			if err != nil {
-				return err
-			}
-			h.entries = append(h.entries, e)
-		}
-	}
-	// A trial build reports ids that are taken and schemas that do not compile
-	// now, and not in the first run.
-	if _, err := catalog.Build(h.entries); err != nil {
-		return fmt.Errorf("%w: %w", ErrTool, err)
-	}
-	return nil
 }
 
 func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
@@ -79,7 +50,8 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 
 func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
 	name := t.Name
-	ref := &toolRef{approval: Approval(t.Approval), timeout: p.Timeout(name)}
+	// The plugin bounds the time itself: what waits for a person does not count.
+	ref := &toolRef{approval: Approval(t.Approval), plugin: p}
 	ref.prepare = func(ctx context.Context, r *Run) error {
 		_, err := r.instance(ctx, p)
 		return err
@@ -125,4 +97,16 @@ func (h *Host) compile(e *catalog.Entry, ref *toolRef) error {
 		}
 	}
 	return nil
+}
+
+// checkLock compares a plugin's tool with what was accepted of it.
+func (h *Host) checkLock(e *catalog.Entry) error {
+	if h.o.Lock == nil {
+		return nil
+	}
+	id, err := catalog.ID(e.Source, e.Owner, e.Name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	return h.o.Lock.CheckTool(id, lock.HashTool(e.Name, e.Description, e.Parameters, e.Returns))
 }

@@ -62,14 +62,16 @@ type OutputItem struct {
 
 // PendingToolCall is a call that has not settled.
 type PendingToolCall struct {
-	ID     string `json:"id"`
-	Method string `json:"method"` // "call" or "client"
+	ID string `json:"id"`
+	// Method is "call", "client" for one that the caller executes, or "interrupt"
+	// for one that waits until the caller resolves it.
+	Method string `json:"method"`
 	Tool   string `json:"tool,omitempty"`
 	// Since is when the guest made the call.
 	Since time.Time `json:"since"`
 	// Approval says that the call waits for approval.
 	Approval bool `json:"approval,omitempty"`
-	// Input is set for client calls, which the caller executes.
+	// Input is that of a client call, or what an interrupted call asks.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 

@@ -18,7 +18,10 @@ type Run struct {
 	o           RunOptions
 	scope       Scope
 	cat         *catalog.Catalog
-	templateKey string
+	toolset     *toolset
+	catalogKey  string
+	scopes      sync.Mutex // held while the scopes of namespaces are computed
+	namespaces  runNamespaces
 	tools       []*catalog.Entry // as the guest numbers them
 	description func() string
 
@@ -50,7 +53,7 @@ type CatalogEntry struct {
 // NewRun makes a run with its catalog: the host's tools and the run's client
 // tools, as far as every layer of policy lets them pass. When ctx ends, the run
 // is aborted.
-func (h *Host) NewRun(ctx context.Context, o RunOptions) (*Run, error) {
+func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	layers := append([]catalog.Layer(nil), h.layers...)
 	if o.Sandboxed && h.sandbox != nil {
 		layers = append(layers, *h.sandbox)
@@ -62,7 +65,21 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (*Run, error) {
 		}
 		layers = append(layers, l)
 	}
-	entries := h.entries
+	h.mu.Lock()
+	tools, closed := h.tools, h.closed
+	if !closed {
+		tools.users++
+	}
+	h.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	defer func() {
+		if err != nil {
+			h.leave(tools)
+		}
+	}()
+	entries := tools.entries
 	if o.DisableTools {
 		entries = nil
 	} else if len(o.ClientTools) > 0 {
@@ -79,9 +96,10 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTool, err)
 	}
-	r := &Run{h: h, o: o, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}}
+	r := &Run{h: h, o: o, toolset: tools, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}}
 	r.scope = Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
-	r.templateKey = cat.Digest()
+	r.catalogKey = cat.Digest()
+	r.namespaces.visible = visibleNamespaces(tools, cat)
 	r.tools = cat.GuestTools()
 	r.description = sync.OnceValue(func() string { return describeExec(r) })
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -128,6 +146,17 @@ func (r *Run) Close() {
 	r.h.mu.Lock()
 	delete(r.h.runs, r)
 	r.h.mu.Unlock()
+	r.h.leave(r.toolset)
+}
+
+// leave gives a toolset back.
+func (h *Host) leave(tools *toolset) {
+	h.mu.Lock()
+	done := tools.leaveLocked()
+	h.mu.Unlock()
+	if done {
+		tools.drop()
+	}
 }
 
 // callPlugin calls a tool on this run's instance of a plugin, which is made at
@@ -138,15 +167,21 @@ func (r *Run) callPlugin(ctx context.Context, p *plugins.Plugin, tool string, in
 		return nil, err
 	}
 	out, err := in.Call(ctx, tool, input)
-	if err != nil && in.Finished() {
-		r.mu.Lock()
-		if r.instances[p.ID()] == in {
-			delete(r.instances, p.ID())
-		}
-		r.mu.Unlock()
-		in.Close()
-	}
+	r.dropFinished(p, in)
 	return out, err
+}
+
+// dropFinished takes an instance away that its last call cost.
+func (r *Run) dropFinished(p *plugins.Plugin, in *plugins.Instance) {
+	if !in.Finished() {
+		return
+	}
+	r.mu.Lock()
+	if r.instances[p.ID()] == in {
+		delete(r.instances, p.ID())
+	}
+	r.mu.Unlock()
+	in.Close()
 }
 
 // instance gives this run's instance of a plugin. Making one may mean to compile
@@ -161,7 +196,7 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	if in != nil {
 		return in, nil
 	}
-	made, err := p.NewInstance(ctx)
+	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Session: r.scope.SessionID})
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,7 @@ func describeExec(r *Run) string {
 - await API.list() and await API.read(path) show declaration files; MCP holds the tools of MCP servers by name.
 A result with status "waiting" has a runId: call wait with it.
 `)
+	b.WriteString(r.describeNamespaces())
 	b.WriteString("\nTools:\n")
 	b.WriteString(r.cat.Index(indexBudget))
 	return strings.TrimRight(b.String(), "\n")

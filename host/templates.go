@@ -110,13 +110,17 @@ func (c *templateCache) close() {
 // template gives the template for this run's catalog.
 func (r *Run) template(ctx context.Context) (*templateRef, error) {
 	h := r.h
-	return h.templates.get(r.templateKey, func() (*quickjs.Template, error) {
+	ns, err := r.buildNamespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.templates.get(r.catalogKey+ns.key, func() (*quickjs.Template, error) {
 		e, err := h.loadEngine(ctx)
 		if err != nil {
 			return nil, err
 		}
 		setup, err := json.Marshal(guestabi.Setup{
-			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: map[string]string{},
+			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: map[string]string{}, Namespaces: ns.setup,
 			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * QueuedPerPending,
 		})
 		if err != nil {

@@ -14,7 +14,8 @@ import (
 type TraceEvent struct {
 	Time time.Time `json:"time"`
 	// Event is exec.start, exec.end, wait.start, wait.end, call.start, call.end,
-	// call.denied, search, describe, suspend, resume, expire or abort.
+	// call.denied, search, describe, suspend, resume, expire, abort, or
+	// namespace.refused with the reason as its status.
 	Event string `json:"event"`
 	RunID string `json:"runId"`
 	// CallID and ParentID relate a nested call to the exec that made it.
@@ -22,6 +23,10 @@ type TraceEvent struct {
 	ParentID string `json:"parentId,omitempty"`
 	Tool     string `json:"tool,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
+	// Namespace is the function that a cell called, or a namespace that was refused.
+	Namespace string `json:"namespace,omitempty"`
+	// Caller is the plugin that made the call, if no cell did.
+	Caller string `json:"caller,omitempty"`
 
 	AgentID    string `json:"agentId,omitempty"`
 	AgentRunID string `json:"agentRunId,omitempty"`

@@ -93,6 +93,8 @@ func (c *cell) message(line []byte) error {
 			return badMessage()
 		}
 		return c.requestCall(request, c.run.tools[n].ID, c.run.tools[n], input)
+	case guestabi.MsgMember:
+		return c.requestMember(request, rest)
 	case guestabi.MsgUnknown:
 		return c.requestUnknown(request, rest)
 	case guestabi.MsgSearch:
@@ -171,8 +173,16 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 	}
 	var id string
 	bad := json.Unmarshal(pair[0], &id) != nil || string(pair[0]) == "null"
-	if e, ok := c.run.cat.Lookup(id); ok && e.Source != catalog.SourceMCP {
-		bad = true // the guest knows this one by its number: it was no string there
+	if e, ok := c.run.cat.Lookup(id); ok {
+		// The guest knows this one by its number: it was no string there. Tools of
+		// MCP servers have no number: they are reached through MCP alone.
+		bad = bad || e.Source != catalog.SourceMCP
+		if !bad {
+			c.telemetry.CallCount++
+			c.run.traceDenied(&ToolCall{ParentID: c.parentID, RunID: c.id, Tool: id})
+			c.answer(request, nil, c.run.unknownTool(id))
+			return nil
+		}
 	}
 	if bad {
 		c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.call(id, input): id must be a string", Code: "invalid_input"})
@@ -184,6 +194,11 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 // requestCall opens a tool call. Entry is nil for an id that is not in the
 // guest's view of the catalog.
 func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byte) error {
+	return c.requestCallOf(request, id, e, input, nil)
+}
+
+// requestCallOf opens a tool call, that of a namespace's function if m is not nil.
+func (c *cell) requestCallOf(request int, id string, e *catalog.Entry, input []byte, m *member) error {
 	c.telemetry.CallCount++
 	if t := &c.telemetry; e != nil && len(t.CalledTools) < maxCalledTools && !slices.Contains(t.CalledTools, id) {
 		t.CalledTools = append(t.CalledTools, id)
@@ -203,6 +218,12 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 	oc := &openCall{request: request, since: c.h.o.Now(), tc: &ToolCall{
 		ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, RunID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
 	}}
+	if m != nil {
+		oc.tc.Namespace = m.path
+		if m.call.MapInput {
+			oc.member = m
+		}
+	}
 	if e != nil && e.Ref.(*toolRef).client {
 		c.requestClient(oc, e)
 		return nil

@@ -36,8 +36,11 @@ func (c *cell) pending() []PendingToolCall {
 
 func (c *cell) pendingOf(oc *openCall) PendingToolCall {
 	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: clip(oc.tc.Tool, maxShownID), Since: oc.since, Approval: !oc.approval.IsZero()}
-	if oc.client {
+	switch {
+	case oc.client:
 		p.Method, p.Input = "client", oc.tc.Input
+	case oc.interrupted != nil:
+		p.Method, p.Input = "interrupt", oc.interrupted.payload
 	}
 	return p
 }

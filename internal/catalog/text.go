@@ -123,3 +123,16 @@ func endsSentence(word string) bool {
 	}
 	return !strings.Contains(word[:len(word)-1], ".") && word != "etc."
 }
+
+// PromptText makes hostile prose fit for a line of a model's prompt: one line, no control, format or invisible characters, no
+// backtick and no angle bracket, at most limit runes.
+func PromptText(s string, limit int) string {
+	if most := limit * 8; len(s) > most { // enough for limit runes and the white space between them
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	s = promptReplacer.Replace(strings.Join(strings.Fields(cleanText(s, false)), " "))
+	if utf8.RuneCountInString(s) > limit {
+		s = firstRunes(s, limit-1) + "…"
+	}
+	return s
+}

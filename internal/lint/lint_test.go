@@ -70,12 +70,19 @@ var arrows = []struct {
 }{
 	{"guestabi", nil},
 	{"quickjs", []string{"guestabi", "quickjs", "internal/wasmbin"}},
+	{"sdk", []string{"guestabi"}},
+	{"plugins/lock", []string{"internal"}},
+	{"plugins/bundle", []string{"plugins", "internal"}},
+	{"plugins/trust", []string{"plugins", "internal"}},
+	{"plugins/store", []string{"plugins", "internal"}},
 	{"plugins", []string{"guestabi", "internal"}},
+	{"internal/scaffold", []string{"guestabi", "sdk", "internal"}},
 	{"internal", []string{"guestabi", "internal"}},
 	{"host", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
 	{"cmd", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
 	{"examples/plugins", []string{"guestabi", "sdk", "examples/plugins"}},
 	{"examples/hosts", []string{"host", "plugins", "guestabi"}},
+	{"examples", nil}, // a test that takes all of them through a store
 	{"bench", []string{"host", "guestabi", "quickjs", "plugins"}},
 }
 
@@ -104,6 +111,41 @@ func TestArrows(t *testing.T) {
 	}
 }
 
+// notBelow lists what a package does not link, at any depth: an embedder of host
+// pays for no registry client and no signatures, and what a plugin imports runs
+// inside of a guest.
+var notBelow = map[string][]string{
+	"host":     {"plugins/bundle", "plugins/trust", "plugins/store", "internal/scaffold", "sdk"},
+	"quickjs":  {"plugins", "host"},
+	"sdk":      {"plugins", "host", "internal", "quickjs"},
+	"guestabi": {"plugins", "host", "internal", "quickjs", "sdk"},
+}
+
+func TestWhatIsNotLinked(t *testing.T) {
+	imports := map[string][]string{}
+	for _, p := range packages(t) {
+		imports[p.ImportPath] = p.Imports
+	}
+	for from, forbidden := range notBelow {
+		seen := map[string]bool{}
+		todo := []string{module + "/" + from}
+		for len(todo) > 0 {
+			p := todo[0]
+			todo = todo[1:]
+			if seen[p] {
+				continue
+			}
+			seen[p] = true
+			todo = append(todo, imports[p]...)
+			for _, f := range forbidden {
+				if within(p, module+"/"+f) {
+					t.Errorf("%s links %s", from, p)
+				}
+			}
+		}
+	}
+}
+
 // owners lists dependencies that only certain packages may import.
 var owners = map[string][]string{
 	"github.com/tetratelabs/wazero":                       {"quickjs", "internal/extism"},
@@ -114,6 +156,8 @@ var owners = map[string][]string{
 	"github.com/go-json-experiment/json":                  {"internal/schema"},
 	"github.com/klauspost/compress":                       {"quickjs"},
 	"github.com/spf13/cobra":                              {"cmd/cloister"},
+	"github.com/sigstore":                                 {"plugins/trust"},
+	"oras.land/oras-go":                                   {"plugins/bundle"},
 	"github.com/santhosh-tekuri/jsonschema/v5/httploader": {},
 }
 

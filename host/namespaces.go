@@ -1,0 +1,294 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/namespace"
+)
+
+// runNamespaces are the namespaces that a run shows, and their callable members.
+type runNamespaces struct {
+	visible []*pluginNamespace // in catalog order of their plugins
+	// Below is known once the scopes are.
+	built   bool
+	setup   []guestabi.GuestNamespace
+	members []member
+	key     string // names the scopes in the key of the template
+}
+
+// member is a function of a namespace. The guest names it by its number.
+type member struct {
+	of   *pluginNamespace
+	path string // "Issues.update", for the trace
+	call *namespace.Call
+	tool *catalog.Entry
+}
+
+// visibleNamespaces gives the namespaces whose required tools are all in the
+// catalog and belong to the namespace's own plugin.
+func visibleNamespaces(ts *toolset, cat *catalog.Catalog) []*pluginNamespace {
+	var visible []*pluginNamespace
+	for _, ns := range ts.namespaces {
+		if owned(ns, cat, ns.RequiredToolNames) {
+			visible = append(visible, ns)
+		}
+	}
+	return visible
+}
+
+func owned(ns *pluginNamespace, cat *catalog.Catalog, tools []string) bool {
+	for _, name := range tools {
+		if _, ok := ownTool(ns, cat, name); !ok {
+			return false
+		}
+	}
+	return len(tools) > 0
+}
+
+// ownTool finds a tool of the namespace's plugin. The handle decides who owns it,
+// not the name.
+func ownTool(ns *pluginNamespace, cat *catalog.Catalog, name string) (*catalog.Entry, bool) {
+	id, err := catalog.ID(catalog.SourceCloister, ns.plugin.ID(), name)
+	if err != nil {
+		return nil, false
+	}
+	e, ok := cat.Lookup(id)
+	if !ok || e.Ref.(*toolRef).plugin != ns.plugin {
+		return nil, false
+	}
+	return e, true
+}
+
+// buildNamespaces computes the scopes, once for a run. A namespace whose scope
+// cannot be had is left out and named in the trace: it takes no cell down.
+func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
+	r.scopes.Lock()
+	defer r.scopes.Unlock()
+	n := &r.namespaces
+	if n.built {
+		return n, nil
+	}
+	setup := []guestabi.GuestNamespace{} // the prelude wants a list
+	var members []member
+	for _, ns := range n.visible {
+		scope := ns.scope
+		if ns.ScopeExport {
+			var err error
+			if scope, err = r.computeScope(ctx, ns); err != nil {
+				if ctx.Err() != nil {
+					return nil, context.Cause(ctx)
+				}
+				r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
+				continue
+			}
+		}
+		before := len(members)
+		tree, err := growScope(nil, ns, r.cat, scope, &members)
+		if err != nil {
+			members = members[:before]
+			r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
+			continue
+		}
+		setup = append(setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: tree})
+	}
+	text, err := json.Marshal(setup)
+	if err != nil {
+		return nil, fmt.Errorf("describing namespaces to the guest: %w", err)
+	}
+	if len(setup) > 0 {
+		sum := sha256.Sum256(text)
+		n.key = "+" + hex.EncodeToString(sum[:])
+	}
+	n.setup, n.members, n.built = setup, members, true
+	return n, nil
+}
+
+// computeScope asks the plugin for the scope of this run.
+func (r *Run) computeScope(ctx context.Context, ns *pluginNamespace) (*namespace.Node, error) {
+	in, err := r.instance(ctx, ns.plugin)
+	if err != nil {
+		return nil, err
+	}
+	text, err := in.Scope(ctx, ns.ID, guestabi.ScopeContext{
+		AgentID: r.scope.AgentID, SessionID: r.scope.SessionID, SessionKey: r.scope.SessionKey, RunID: r.scope.AgentRunID,
+		Sender: r.scope.Sender, Channel: r.scope.Channel, Config: ns.plugin.ScopeConfig(),
+	})
+	r.dropFinished(ns.plugin, in)
+	if err != nil {
+		return nil, err
+	}
+	return namespace.ParseScope(text, ns.RequiredToolNames)
+}
+
+// growScope writes a scope as the guest wants it (guestabi.GuestNamespace) and
+// numbers its functions. A function's tool must be one that the namespace
+// requires, in this catalog.
+func growScope(out json.RawMessage, ns *pluginNamespace, cat *catalog.Catalog, node *namespace.Node, members *[]member) (json.RawMessage, error) {
+	switch node.Kind {
+	case namespace.Function:
+		e, ok := ownTool(ns, cat, node.Call.Tool)
+		if !ok {
+			return nil, fmt.Errorf("the scope calls %q, which is no tool of %s in this run", clip(node.Call.Tool, 80), ns.plugin.ID())
+		}
+		out = append(out, `["c",`...)
+		out = strconv.AppendInt(out, int64(len(*members)), 10)
+		*members = append(*members, member{of: ns, path: ns.GlobalName + "." + strings.Join(node.Call.Path, "."), call: node.Call, tool: e})
+	case namespace.Object, namespace.Array:
+		kind, closing := byte('o'), byte('}')
+		out = append(out, `["`...)
+		if node.Kind == namespace.Array {
+			kind, closing = 'a', ']'
+		}
+		out = append(out, kind, '"', ',', closing-2) // { and [ stand two before } and ]
+		var err error
+		for i, child := range node.Children {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if node.Kind == namespace.Object {
+				key, err := json.Marshal(node.Keys[i])
+				if err != nil {
+					return nil, fmt.Errorf("a key of the scope: %w", err)
+				}
+				out = append(append(out, key...), ':')
+			}
+			if out, err = growScope(out, ns, cat, child, members); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, closing)
+	default:
+		out = append(append(out, `["v",`...), node.Value...)
+	}
+	return append(out, ']'), nil
+}
+
+// requestMember answers the call of a namespace's function: it is the call of a
+// tool, with the arguments mapped to its input.
+func (c *cell) requestMember(request int, rest []byte) error {
+	number, rest, ok := cutNumber(rest, len(c.run.namespaces.members))
+	if !ok {
+		return badMessage()
+	}
+	undefined, args, ok := cutNumber(rest, 1<<namespace.MaxArgs)
+	if !ok {
+		return badMessage()
+	}
+	m := &c.run.namespaces.members[number]
+	if !m.call.MapInput {
+		list, err := splitArgs(args)
+		if err != nil {
+			return badMessage()
+		}
+		for i := range list {
+			if i < namespace.MaxArgs && undefined&(1<<i) != 0 {
+				list[i] = nil
+			}
+		}
+		input, err := m.call.MapArgs(list)
+		if err != nil {
+			c.telemetry.CallCount++
+			c.answer(request, nil, &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: "invalid_input"})
+			return nil
+		}
+		args = input
+	}
+	return c.requestCallOf(request, m.tool.ID, m.tool, args, m)
+}
+
+func splitArgs(args []byte) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	err := json.Unmarshal(args, &list)
+	return list, err
+}
+
+// mapInput has the plugin turn the arguments of a call into its tool's input.
+func (r *Run) mapInput(ctx context.Context, m *member, args json.RawMessage) (json.RawMessage, error) {
+	list, err := splitArgs(args)
+	if err != nil {
+		return nil, &ToolError{Name: "TypeError", Message: m.path + ": the arguments have no JSON form", Code: "invalid_input"}
+	}
+	in, err := r.instance(ctx, m.of.plugin)
+	if err != nil {
+		return nil, err
+	}
+	input, err := in.MapInput(ctx, m.of.ID, m.call.Path, m.call.Tool, list)
+	r.dropFinished(m.of.plugin, in)
+	return input, err
+}
+
+// Bounds of the part of the exec description that is about namespaces, in runes.
+const (
+	maxNamespaceText   = 300
+	maxNamespacePrompt = 1000
+	maxNamespaceList   = 32
+	maxMembersShown    = 24
+)
+
+// describeNamespaces teaches the visible namespaces: name, description, functions
+// as far as they are known, and the prompt.
+func (r *Run) describeNamespaces() string {
+	if len(r.namespaces.visible) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nNamespaces (globals; the texts are by their plugins):\n")
+	for i, ns := range r.namespaces.visible {
+		if i == maxNamespaceList {
+			fmt.Fprintf(&b, "- %d more in namespaces\n", len(r.namespaces.visible)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s: %s", ns.GlobalName, catalog.PromptText(ns.Description, maxNamespaceText))
+		if names := scopeMembers(ns); names != "" {
+			b.WriteString(" | " + names)
+		}
+		if ns.Prompt != "" {
+			b.WriteString(" | " + catalog.PromptText(ns.Prompt, maxNamespacePrompt))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// scopeMembers lists the functions of a scope that is not computed.
+func scopeMembers(ns *pluginNamespace) string {
+	if ns.scope == nil {
+		return ""
+	}
+	var names []string
+	more := 0
+	var walk func(n *namespace.Node)
+	walk = func(n *namespace.Node) {
+		if n.Kind == namespace.Function {
+			if len(names) == maxMembersShown {
+				more++
+				return
+			}
+			args := strings.Join(n.Call.Args, ", ")
+			switch {
+			case n.Call.MapInput:
+				args = "…"
+			case len(n.Call.Args) == 0:
+				args = "input"
+			}
+			names = append(names, ns.GlobalName+"."+strings.Join(n.Call.Path, ".")+"("+args+")")
+		}
+		for _, child := range n.Children {
+			walk(child)
+		}
+	}
+	walk(ns.scope)
+	text := strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(", %d more", more)
+	}
+	return text
+}

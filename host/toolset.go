@@ -1,0 +1,149 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/plugins"
+)
+
+// toolset is what runs are made of: the host's tools and those of its plugins. It
+// does not change; SetPlugins puts another in its place. A run keeps the one it
+// started with, which keeps that one's plugins open.
+type toolset struct {
+	entries    []catalog.Entry
+	namespaces []*pluginNamespace
+	drift      []error
+	release    []func() // of the plugins
+	users      int      // runs, and the host while it is the newest; guarded by Host.mu
+}
+
+// pluginNamespace is a namespace of a plugin with its scope, if that is not computed.
+type pluginNamespace struct {
+	plugin *plugins.Plugin
+	plugins.Namespace
+	scope *namespace.Node
+}
+
+// SetPlugins replaces the host's plugins. Runs that have started keep theirs; new
+// runs get the new ones, and nothing of a plugin that went away, its namespaces
+// included. It is all or nothing: after an error the plugins are as before.
+//
+// Plugins stay the caller's. One that is no longer wanted is to be retired
+// (plugins.Plugin.Retire), which closes it when its last run has ended.
+func (h *Host) SetPlugins(ctx context.Context, ps []*plugins.Plugin) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	next, err := h.newToolset(ps)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		next.drop()
+		return ErrClosed
+	}
+	old := h.tools
+	h.tools, next.users = next, 1
+	done := old.leaveLocked()
+	h.mu.Unlock()
+	if done {
+		old.drop()
+	}
+	return nil
+}
+
+// Drift lists the tools and plugins that differ from Options.Lock and are left out
+// of new runs for it, each a *lock.DriftError.
+func (h *Host) Drift() []error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.tools.drift)
+}
+
+// newToolset builds a toolset and holds its plugins, or holds none of them.
+func (h *Host) newToolset(ps []*plugins.Plugin) (ts *toolset, err error) {
+	ts = &toolset{}
+	defer func() {
+		if err != nil {
+			ts.drop()
+			ts = nil
+		}
+	}()
+	for i := range h.o.Tools {
+		e, err := h.goTool(&h.o.Tools[i])
+		if err != nil {
+			return ts, err
+		}
+		ts.entries = append(ts.entries, e)
+	}
+	if errs := plugins.Conflicts(ps); len(errs) > 0 {
+		return ts, fmt.Errorf("%w: %w", ErrTool, errors.Join(errs...))
+	}
+	for _, p := range ps {
+		if err := h.addPlugin(ts, p); err != nil {
+			return ts, err
+		}
+	}
+	// A trial build reports ids that are taken and schemas that do not compile
+	// now, and not in the first run.
+	if _, err := catalog.Build(ts.entries); err != nil {
+		return ts, fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	return ts, nil
+}
+
+// addPlugin adds a plugin's tools and namespaces, and holds it.
+func (h *Host) addPlugin(ts *toolset, p *plugins.Plugin) error {
+	for i := range h.o.Tools {
+		if h.o.Tools[i].Owner == p.ID() {
+			return fmt.Errorf("%w: the tool %s names the plugin %s as its owner; what a plugin owns is in its manifest", ErrTool, h.o.Tools[i].Name, p.ID())
+		}
+	}
+	release, err := p.Hold()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	ts.release = append(ts.release, release)
+	for _, t := range p.Tools() {
+		e, err := h.pluginTool(p, t)
+		if err != nil {
+			return err
+		}
+		if err := h.checkLock(&e); err != nil {
+			ts.drift = append(ts.drift, err)
+			continue
+		}
+		ts.entries = append(ts.entries, e)
+	}
+	for _, n := range p.Manifest().Namespaces {
+		ns := &pluginNamespace{plugin: p, Namespace: n}
+		if !n.ScopeExport {
+			if ns.scope, err = namespace.ParseScope(n.Scope, n.RequiredToolNames); err != nil {
+				return fmt.Errorf("%w: namespace %s of %s: %w", ErrTool, n.GlobalName, p.ID(), err)
+			}
+		}
+		ts.namespaces = append(ts.namespaces, ns)
+	}
+	return nil
+}
+
+// leaveLocked takes one user away, under Host.mu. It says true for the last one:
+// then the toolset is to be dropped, without the lock.
+func (ts *toolset) leaveLocked() bool {
+	ts.users--
+	return ts.users == 0
+}
+
+func (ts *toolset) drop() {
+	for _, release := range ts.release {
+		release()
+	}
+	ts.release = nil
+}
