@@ -28,7 +28,7 @@ import (
 )
 
 // built reads a plugin that `make plugins` has built.
-func built(t *testing.T, name string) bundle.Files {
+func built(t testing.TB, name string) bundle.Files {
 	t.Helper()
 	read := func(file string) []byte {
 		b, err := os.ReadFile(filepath.Join("plugins", name, file))
@@ -44,7 +44,7 @@ func built(t *testing.T, name string) bundle.Files {
 }
 
 // publisher signs for "examples" and nobody else.
-func publisher(t *testing.T) (*trust.SigningKey, *trust.Policy) {
+func publisher(t testing.TB) (*trust.SigningKey, *trust.Policy) {
 	t.Helper()
 	private, public, err := trust.GenerateKey("", nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func publisher(t *testing.T) (*trust.SigningKey, *trust.Policy) {
 }
 
 // installed signs, installs and loads one plugin.
-func installed(t *testing.T, files bundle.Files, services plugins.Services) *plugins.Plugin {
+func installed(t testing.TB, files bundle.Files, services plugins.Services) *plugins.Plugin {
 	t.Helper()
 	a, err := bundle.Build(files)
 	if err != nil {
@@ -115,7 +115,7 @@ func installed(t *testing.T, files bundle.Files, services plugins.Services) *plu
 	return p
 }
 
-func newRun(t *testing.T, p *plugins.Plugin) *host.Run {
+func newRun(t testing.TB, p *plugins.Plugin) *host.Run {
 	t.Helper()
 	h, err := host.New(t.Context(), &host.Options{
 		CodeMode: host.CodeModeConfig{Enabled: true, TimeoutMs: 60_000}, Plugins: []*plugins.Plugin{p},

@@ -242,7 +242,7 @@ func TestNoRun(t *testing.T) {
 type runKey struct{}
 
 func TestCallTool(t *testing.T) {
-	secret := "/home/operator/keys: permission denied"
+	secret := "/var/lib/operator/keys: permission denied"
 	var calls []string
 	e := &env{callTool: func(ctx context.Context, tool string, input json.RawMessage) (json.RawMessage, error) {
 		calls = append(calls, fmt.Sprint(tool, " ", string(input), " ", ctx.Value(runKey{})))

@@ -24,7 +24,7 @@ type HostFunction struct {
 	// costs the instance.
 	//
 	// A request over [Config.InputBytes] never comes here, and a response over [Config.OutputBytes] does not reach the
-	// plugin: it gets a [guestabi.PluginResponse] with the error code "limit" instead.
+	// plugin: it gets a [guestabi.PluginResponse] with the error code "too_large" instead.
 	Call func(ctx context.Context, request []byte) (response []byte)
 }
 
@@ -102,7 +102,7 @@ func (f HostFunction) run(ctx context.Context, i *Instance, request []byte) []by
 // overLimit is an answer that the plugin can handle.
 func overLimit(what string, got, most int) []byte {
 	b, err := json.Marshal(guestabi.PluginResponse{ABI: guestabi.PluginABI, Error: &guestabi.PluginFailure{
-		Name: "RangeError", Code: "limit",
+		Name: "RangeError", Code: "too_large",
 		Message: fmt.Sprintf("the %s of %d bytes is over the limit of %d bytes; ask for less at once", what, got, most),
 	}})
 	if err != nil {

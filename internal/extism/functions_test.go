@@ -84,7 +84,7 @@ func TestHostFunctionBounds(t *testing.T) {
 		return bytes.Repeat([]byte("x"), len(request)*10)
 	})
 	i := runs(t, asks("big", 1), Config{Functions: fs, InputBytes: 2000, OutputBytes: 5000})
-	for n, code := range map[int]string{500: "", 501: "limit", 2000: "limit"} {
+	for n, code := range map[int]string{500: "", 501: "too_large", 2000: "too_large"} {
 		out, err := i.Call(context.Background(), "run", make([]byte, n))
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestHostFunctionBounds(t *testing.T) {
 	m.importFunc("extism:host/env", "alloc", 2)
 	m.funcs[0].code = join([]byte{0x42}, sleb(2001), []byte{0x10, 4, 0x10, 3, 0x22, 0, 0x20, 0, 0x10, 1, 0x10, 2, 0x41, 0})
 	out, err := runs(t, m, Config{Functions: fs, InputBytes: 2000}).Call(context.Background(), "run", nil)
-	if err != nil || !bytes.Contains(out, []byte(`"code":"limit"`)) || asked != 3 {
+	if err != nil || !bytes.Contains(out, []byte(`"code":"too_large"`)) || asked != 3 {
 		t.Errorf("a request over the limit: %.80q, %v, called %d times", out, err, asked-3)
 	}
 }
