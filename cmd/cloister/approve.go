@@ -52,26 +52,36 @@ func (p *approver) function() func(context.Context, *host.ToolCall) (host.Decisi
 
 // approve asks one question and waits for the answer.
 func (p *approver) approve(ctx context.Context, call *host.ToolCall) (host.Decision, error) {
+	line, _, err := p.ask(ctx, question(p.ui.err, call))
+	if err != nil {
+		return host.Decision{}, err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return host.Decision{Approved: true}, nil
+	}
+	return host.Decision{Reason: "the user refused the call"}, nil
+}
+
+// ask puts a question, one at a time, and gives the line that answers it; false
+// for none, as after Ctrl-D.
+func (p *approver) ask(ctx context.Context, question string) (line string, ok bool, err error) {
 	p.one.Lock()
 	defer p.one.Unlock()
 	if ctx.Err() != nil {
-		return host.Decision{}, ctx.Err()
+		return "", false, ctx.Err()
 	}
 	p.listen.Do(func() { go p.read() })
-	defer p.ui.ask(question(p.ui.err, call))()
+	defer p.ui.ask(question)()
 	select {
-	case line, ok := <-p.lines:
+	case line, ok = <-p.lines:
 		if !ok { // Ctrl-D
 			p.ui.print(p.ui.err, "\n")
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return host.Decision{Approved: true}, nil
-		}
-		return host.Decision{Reason: "the user refused the call"}, nil
+		return line, ok, nil
 	case <-ctx.Done():
 		p.ui.print(p.ui.err, "\n")
-		return host.Decision{}, ctx.Err()
+		return "", false, ctx.Err()
 	}
 }
 
@@ -84,10 +94,15 @@ func question(s *stream, call *host.ToolCall) string {
 	if call.Unsigned {
 		who += " (unsigned)"
 	}
-	input := prettyJSON(call.Input, s.width()-2)
-	if len(input) > maxQuestion {
-		input = fmt.Sprintf("%s… (%d bytes in all)", cutBytes(input, maxQuestion), len(call.Input))
-	}
 	return fmt.Sprintf("%s call %s with\n  %s\n%s ", s.paint(styleYellow, "approve?"), s.paint(styleBold, who),
-		strings.ReplaceAll(input, "\n", "\n  "), s.paint(styleYellow, "[y/N]"))
+		boundedJSON(s, call.Input), s.paint(styleYellow, "[y/N]"))
+}
+
+// boundedJSON shows foreign JSON, indented below a line of ours.
+func boundedJSON(s *stream, text []byte) string {
+	shown := prettyJSON(text, s.width()-2)
+	if len(shown) > maxQuestion {
+		shown = fmt.Sprintf("%s… (%d bytes in all)", cutBytes(shown, maxQuestion), len(text))
+	}
+	return strings.ReplaceAll(shown, "\n", "\n  ")
 }

@@ -32,7 +32,7 @@ func (a *app) catalogCommand() *cobra.Command {
 
 func (f *catalogFlags) register(cmd *cobra.Command) {
 	f.tools.register(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, as tools.search and tools.describe give it to cells")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON; tools are as tools.search and tools.describe give them to cells")
 }
 
 func (a *app) catalogList() *cobra.Command {
@@ -40,14 +40,17 @@ func (a *app) catalogList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List all tools, by owner",
-		Args:  noArguments,
+		Long: `Lists all tools, by owner, and who vouches for them; the globals that plugins give
+cells, with their functions; the installed plugins that were refused, at which step;
+and the tools that differ from the lock file. With --json all of it is one object.`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.with(cmd.Context(), func(r *host.Run) error {
-				entries := r.Catalog()
+			return f.open(cmd.Context(), func(s *session) error {
+				info := s.info()
 				if f.json {
-					return a.printJSON(nonNil(entries))
+					return a.printJSON(info)
 				}
-				return a.write(listText(a.stdout, entries))
+				return a.write(listText(a.stdout, info.Tools, info.vouches) + info.extraText(a.stdout))
 			})
 		},
 	}
@@ -94,15 +97,15 @@ func (a *app) catalogDescribe() *cobra.Command {
 		Short: "Show what a tool takes and gives",
 		Args:  exactlyOne("describe", "ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.with(cmd.Context(), func(r *host.Run) error {
-				entry, err := describeTool(r, args[0])
+			return f.open(cmd.Context(), func(s *session) error {
+				entry, err := describeTool(s.run, args[0])
 				if err != nil {
 					return err
 				}
 				if f.json {
 					return a.printJSON(entry)
 				}
-				return a.write(describeText(a.stdout, entry))
+				return a.write(describeText(a.stdout, entry, s.info().vouches))
 			})
 		},
 		ValidArgsFunction: completeTools(&f.tools),
@@ -142,12 +145,22 @@ func describeTool(r *host.Run, id string) (*host.CatalogEntry, error) {
 
 // with runs fn on a run made from the flags.
 func (f *catalogFlags) with(ctx context.Context, fn func(*host.Run) error) error {
+	return f.open(ctx, func(s *session) error { return fn(s.run) })
+}
+
+// open runs fn on a session made from the flags.
+func (f *catalogFlags) open(ctx context.Context, fn func(*session) error) error {
 	s, err := f.tools.open(ctx, sessionOptions{})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	return fn(s.run)
+	if f.tools.strict { // otherwise list shows what is refused
+		if err := s.notes(nil, true); err != nil {
+			return err
+		}
+	}
+	return fn(s)
 }
 
 // write puts text on standard output.

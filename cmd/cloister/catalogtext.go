@@ -10,8 +10,9 @@ import (
 )
 
 // listText is the table of all tools: a heading for each owner, under it a line
-// for each tool, cut to the width of a terminal.
-func listText(s *stream, entries []host.CatalogEntry) string {
+// for each tool, cut to the width of a terminal. vouches says who vouches for an
+// owner; it may be nil.
+func listText(s *stream, entries []host.CatalogEntry, vouches func(owner string) string) string {
 	if len(entries) == 0 {
 		return "No tools: policy hides all of them.\n"
 	}
@@ -26,7 +27,7 @@ func listText(s *stream, entries []host.CatalogEntry) string {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s %s\n", s.paint(styleBold, owner), s.paint(styleDim, ownerNote(entries[:n])))
+		fmt.Fprintf(&b, "%s %s\n", s.paint(styleBold, owner), s.paint(styleDim, ownerNote(entries[:n], vouches)))
 		for _, e := range entries[:n] {
 			b.WriteString(toolLine(s, e.Name, nameWidth, e))
 		}
@@ -81,13 +82,17 @@ func ownerOf(e host.CatalogEntry) string {
 	return escapeLine(e.ID[:max(0, strings.LastIndexByte(e.ID, ':'))])
 }
 
-func ownerNote(entries []host.CatalogEntry) string {
+func ownerNote(entries []host.CatalogEntry, vouches func(string) string) string {
 	note := "1 tool"
 	if n := len(entries); n != 1 {
 		note = fmt.Sprintf("%d tools", n)
 	}
 	if entries[0].Unsigned {
 		note += ", unsigned"
+	} else if vouches != nil {
+		if who := vouches(ownerOf(entries[0])); who != "" {
+			note += ", " + who
+		}
 	}
 	return "(" + note + ")"
 }
@@ -119,12 +124,16 @@ func firstSentence(text string) string {
 	}
 }
 
-// describeText shows one tool.
-func describeText(s *stream, e *host.CatalogEntry) string {
+// describeText shows one tool. vouches is as for listText.
+func describeText(s *stream, e *host.CatalogEntry, vouches func(owner string) string) string {
 	var b strings.Builder
 	b.WriteString(s.paint(styleBold, escapeLine(e.ID)))
 	if e.Unsigned {
 		b.WriteString(" " + s.paint(styleYellow, "(unsigned)"))
+	} else if vouches != nil {
+		if who := vouches(ownerOf(*e)); who != "" {
+			b.WriteString(" (" + who + ")")
+		}
 	}
 	b.WriteByte('\n')
 	if e.Label != "" {

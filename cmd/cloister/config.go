@@ -30,6 +30,8 @@ type config struct {
 	dirs []string
 	// allowUnsigned is plugins.allowUnsignedUnsafe, of a file that the user named.
 	allowUnsigned bool
+	// plugins is what else the file says about plugins.
+	plugins pluginConfig
 	// found says that nobody named the file: it lay in the working folder.
 	found bool
 }
@@ -77,8 +79,14 @@ func loadConfig(flag string) (*config, error) {
 	}
 	if c.found = flag == "" && os.Getenv("CLOISTER_CONFIG") == ""; c.found {
 		// Whoever wrote a folder that the user happens to stand in does not decide
-		// that code without a signature is trusted.
+		// that code without a signature is trusted, nor anything else about trust.
 		c.allowUnsigned = false
+		if err := c.plugins.refuseFound(); err != nil {
+			if n := len(c.plugins.trusting); n > 1 {
+				err = fmt.Errorf("the configuration has %d faults\n%w", n, err)
+			}
+			return nil, usageError(err, "name the file with --config or CLOISTER_CONFIG if you trust whoever wrote it")
+		}
 	}
 	return c, nil
 }
@@ -117,12 +125,10 @@ func parseConfig(name string, data []byte) (*config, error) {
 		c.codeMode.Enabled = true
 	}
 	c.codeMode = c.codeMode.Clamped()
-	base := filepath.Dir(name)
 	for i, dir := range c.dirs {
-		if !filepath.IsAbs(dir) {
-			c.dirs[i] = filepath.Join(base, dir)
-		}
+		c.dirs[i] = besideFile(name, dir)
 	}
+	c.plugins.resolve(name)
 	return c, nil
 }
 
@@ -141,11 +147,16 @@ func (c *config) root(r *configReader) keys {
 				}),
 			}),
 		}),
-		"plugins": r.section(keys{
-			"dirs":                r.strings(&c.dirs, notEmpty),
-			"allowUnsignedUnsafe": r.boolean(&c.allowUnsigned),
-		}),
+		"plugins": r.section(c.readPlugins(r)),
 	}
+}
+
+// besideFile resolves a path against the folder of the file that it stands in.
+func besideFile(file, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
 }
 
 // readCodeMode hands the value to the library, whose faults come back with keys.

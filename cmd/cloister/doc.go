@@ -5,6 +5,12 @@
 //	cloister catalog list            show the tools that a cell can call
 //	cloister catalog search QUERY
 //	cloister catalog describe ID
+//	cloister plugin new|test|build|keygen|sign|push     make plugins
+//	cloister plugin pull|verify|inspect|diff            look at plugins
+//	cloister plugin install|update|list|enable|disable|remove|rollback|generations|gc|repair
+//	cloister trust [list]|add|remove|revoke|check       whose plugins may be loaded
+//	cloister lock [status]|accept                       what was agreed to
+//	cloister login|logout REGISTRY
 //	cloister engine install|verify|path
 //	cloister version
 //	cloister completion bash|zsh|fish|powershell
@@ -24,17 +30,70 @@
 //	  plugins: {
 //	    dirs: ["plugins"],            // relative to this file
 //	    allowUnsignedUnsafe: true,    // plugins of folders have no signature; only in a file that --config names
+//	    installed: true,              // false leaves installed plugins out
+//	    trust: "trust.json",          // the trust policy; only in a file that --config names
+//	    lock: "cloister.lock",        // the lock file; one beside this file is found by itself
+//	    config: { "acme.hello": { greeting: "Hi" } },               // what plugins may read
+//	    secrets: { "acme.hello": { token: { env: "HELLO_TOKEN" } } },  // or {file: "PATH"}; only in a file that --config names
+//	    http: { allowPrivate: ["127.0.0.0/8"], timeoutMs: 5000, maxResponseBytes: 1048576 },  // allowPrivate: likewise
 //	  },
 //	}
 //
-// All faults of the file are reported at once, each with its line.
+// All faults of the file are reported at once, each with its line. A file that nobody
+// named, which merely lies in the working folder, decides nothing about trust: there
+// trust, secrets and http.allowPrivate are faults, and allowUnsignedUnsafe does not
+// count. CLOISTER_CONFIG names a file as --config does.
 //
 // # Environment
 //
 //	CLOISTER_CONFIG     the configuration file
 //	CLOISTER_ENGINE     a copy of quickjs.wasm to use instead of the installed one
 //	CLOISTER_CACHE_DIR  folder for compiled code; "off" for none
+//	CLOISTER_DATA_DIR   folder of installed plugins
+//	CLOISTER_TRUST      the trust policy: whose plugins may be loaded
+//	CLOISTER_LOCK       the lock file: which plugins and tools were agreed to
+//	CLOISTER_KEY_PASSWORD  the password of private keys that sign plugins
 //	NO_COLOR            if not empty: no colours
+//
+// # Making a plugin
+//
+// On a machine with Go, from nothing to a signed plugin in a registry:
+//
+//	cloister plugin new acme.hello && cd hello
+//	cloister plugin test       # builds it and runs cells/*.js and *.ts against it
+//	cloister plugin build      # dist/acme.hello-0.1.0.cloister, the same bytes everywhere
+//	cloister plugin keygen --out ../acme.key
+//	cloister plugin sign . --key ../acme.key
+//	cloister plugin push . registry.example/acme/hello:0.1.0
+//
+// Whoever has acme.pub checks it with
+//
+//	cloister plugin verify registry.example/acme/hello:0.1.0 --key acme.pub
+//
+// In a folder, cells/NAME.json is the value that cells/NAME.js must give. Plugins are
+// opened from .cloister files, OCI layouts, folders, registries and, by their id,
+// from what is installed; see "cloister plugin --help".
+//
+// # Installing a plugin
+//
+//	cloister trust add acme --key acme.pub --id acme. --tool acme_ --global Issues
+//	cloister plugin install registry.example/acme/hello:0.1.0
+//	cloister run cell.ts
+//
+// Installing checks everything, shows what a person needs to decide, and asks. Each
+// change makes a new generation, which rollback returns to. Whenever plugins are
+// loaded all is checked again, against the policy and the lock file as they are then:
+// a plugin that fails is named with the step, and the run goes on without it, or with
+// --strict not at all.
+//
+// The lock file in the data folder is kept by install, remove and rollback. A project
+// may have its own, cloister.lock beside its configuration: "cloister lock accept
+// --file cloister.lock" writes it. Of a lock file that merely lies in the working
+// folder only that counts to which the user's own agrees.
+//
+// Machine code is made before the cell starts for the plugins that it names, and for
+// the others when they are called first. The time that a call may take begins after
+// that.
 //
 // # What a terminal is shown
 //

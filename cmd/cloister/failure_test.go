@@ -196,7 +196,7 @@ func TestCatalogText(t *testing.T) {
 	var b bytes.Buffer
 	got := map[string]string{}
 	for name, s := range map[string]*stream{"40": terminal(&b, 40, false), "80": terminal(&b, 80, false), "pipe": plainStream(&b)} {
-		got[name] = listText(s, entries) + "---\n" + searchText(s, entries[2:]) + "---\n" + describeText(s, &entries[0]) + "---\n" + describeText(s, &entries[3])
+		got[name] = listText(s, entries, nil) + "---\n" + searchText(s, entries[2:]) + "---\n" + describeText(s, &entries[0], nil) + "---\n" + describeText(s, &entries[3], nil)
 		if r, bad := unsafeIn(got[name], "\n"); bad {
 			t.Errorf("%s: %U in\n%s", name, r, got[name])
 		}
@@ -229,7 +229,7 @@ func FuzzDescribe(f *testing.F) {
 		e := host.CatalogEntry{ID: "cloister:" + id, Name: id[strings.LastIndexByte(id, ':')+1:], Description: description, Label: label, Parameters: schema, Returns: schema}
 		var b bytes.Buffer
 		for _, s := range []*stream{plainStream(&b), terminal(&b, width%500, false)} {
-			got := listText(s, []host.CatalogEntry{e, e}) + searchText(s, []host.CatalogEntry{e}) + describeText(s, &e)
+			got := listText(s, []host.CatalogEntry{e, e}, nil) + searchText(s, []host.CatalogEntry{e}) + describeText(s, &e, nil)
 			if r, bad := unsafeIn(got, "\n\t"); bad {
 				t.Errorf("%U in %q", r, got)
 			}

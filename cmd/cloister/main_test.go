@@ -54,6 +54,8 @@ func TestScripts(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "compiled")
 	module := filepath.Join(t.TempDir(), "plugin.wasm")
 	build := sync.OnceValue(func() error { return buildPlugin(module) })
+	open, private := startRegistry(t, ""), startRegistry(t, "ann:secret")
+	toolchain := goEnvironment(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
@@ -61,10 +63,17 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CLOISTER_ENGINE", engine)
 			e.Setenv("CLOISTER_CACHE_DIR", cache)
 			e.Setenv("REPO", repo)
+			// Of this machine's settings for plugins and registries no script sees any.
+			for name, folder := range map[string]string{"CLOISTER_DATA_DIR": "data-dir", "XDG_CONFIG_HOME": "config", "DOCKER_CONFIG": "docker"} {
+				e.Setenv(name, filepath.Join(e.WorkDir, folder))
+			}
+			e.Setenv("REGISTRY", open)
+			e.Setenv("PRIVATE_REGISTRY", private)
+			e.Vars = append(e.Vars, toolchain...)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "hasbytes": hasBytes, "noNPM": noNPM, "fakeNPM": fakeNPM,
+			"exits": exits, "hasbytes": hasBytes, "noNPM": noNPM, "fakeNPM": fakeNPM, "flip": flip, "policy": policy, "expand": expand,
 			"csvplugin": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(build())
 				csvPlugin(ts, module, args[0])

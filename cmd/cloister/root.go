@@ -22,6 +22,9 @@ Environment:
   CLOISTER_CONFIG     configuration file, instead of ./cloister.json5
   CLOISTER_ENGINE     quickjs.wasm to use instead of the installed engine
   CLOISTER_CACHE_DIR  folder for compiled code; "off" for none
+  CLOISTER_DATA_DIR   folder of installed plugins
+  CLOISTER_TRUST      trust policy: whose plugins may be loaded
+  CLOISTER_LOCK       lock file: which plugins and tools were agreed to
   NO_COLOR            no colours, if not empty`,
 		Example: `  cloister engine install              # once: fetch the JavaScript engine
   cloister run cell.ts
@@ -38,7 +41,8 @@ Environment:
 	cobra.AddTemplateFunc("flagUsages", func(fs *pflag.FlagSet) string {
 		return strings.TrimRight(fs.FlagUsagesWrapped(min(a.stdout.width(), fileWidth)), "\n")
 	})
-	cmd.AddCommand(a.runCommand(), a.catalogCommand(), a.engineCommand(), a.versionCommand())
+	cmd.AddCommand(a.runCommand(), a.catalogCommand(), a.engineCommand(), a.versionCommand(),
+		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.loginCommand(), a.logoutCommand())
 	cmd.InitDefaultCompletionCmd()
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {

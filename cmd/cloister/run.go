@@ -31,7 +31,13 @@ Output, in the order of the cell's calls:
   the value      standard output: a string as it is, other values as indented
                  JSON, null not at all (a cell without return gives null)
 With --json there is one JSON object on standard output instead, the result as a
-model would get it, and nothing on standard error.
+model would get it, and nothing on standard error but notes about plugins.
+
+Plugins are those of --tool-dir and those that "cloister plugin install" installed.
+An installed one that is refused is named on standard error, with the step and the
+reason, and the run goes on without it; so is a tool that differs from the lock file.
+A plugin may pause the run with a question: at a terminal you are asked, and answer
+with one line, JSON or a text. Elsewhere the run ends there, with exit code 1.
 
 What a cell says is not trusted: text that goes to a terminal has its control
 characters (escape sequences, reading direction, invisible ones) written as
@@ -98,7 +104,7 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 		progress: a.stderr.tty && !f.quiet && !f.json && f.trace != "-" && os.Getenv("TERM") != "dumb",
 	}
 	p := &outputPrinter{ui: u, quiet: f.quiet}
-	res, limits, err := f.execute(ctx, a.approver(u, file), src, trace, u, func(r *host.Result) {
+	res, limits, err := f.execute(ctx, a, a.approver(u, file), src, trace, u, func(r *host.Result) {
 		if !f.json {
 			p.print(r.Output)
 		}
@@ -112,6 +118,9 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 	case res.Status == guestabi.StatusCompleted:
 		p.value(res.Value)
 		return nil
+	case res.Status == guestabi.StatusWaiting:
+		u.do(func() { u.print(u.err, interruptText(u.err, res)) })
+		return silently(exitFailed)
 	case res.Reason == guestabi.ReasonAborted && ctx.Err() != nil:
 		return errInterrupted
 	}
@@ -121,13 +130,14 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 
 // execute makes a session, runs the cell in it to its end, and closes it, so that
 // the trace is complete. It gives the limits that applied, for messages.
-func (f *runFlags) execute(ctx context.Context, approvals *approver, src *source, trace *traceFile, u *ui, show func(*host.Result)) (*host.Result, host.CodeModeConfig, error) {
+func (f *runFlags) execute(ctx context.Context, a *app, person *approver, src *source, trace *traceFile, u *ui, show func(*host.Result)) (*host.Result, host.CodeModeConfig, error) {
 	s, err := f.tools.open(ctx, sessionOptions{
-		host:       host.Options{Trace: sinks{u, trace}, Approve: approvals.function()},
+		host:       host.Options{Trace: sinks{u, trace}, Approve: person.function(), OnInterrupt: person.interrupts()},
 		limits:     f.limits.apply,
 		onProgress: u.report,
 		plugins:    f.pluginOptions(u),
 		mustRun:    true,
+		app:        a,
 	})
 	if err != nil {
 		return nil, host.CodeModeConfig{}, err
@@ -138,7 +148,7 @@ func (f *runFlags) execute(ctx context.Context, approvals *approver, src *source
 			"widen --allow and --deny, or tools.allow and tools.deny in the configuration")
 	}
 	defer u.watch(ctx)()
-	if err := s.compilePlugins(ctx); err != nil {
+	if err := s.compilePlugins(ctx, src.text); err != nil {
 		return nil, s.cfg.codeMode, err
 	}
 	res, err := drive(ctx, s.run, src, show)
@@ -154,8 +164,8 @@ func (f *runFlags) pluginOptions(u *ui) plugins.LoadOptions {
 	return o
 }
 
-// drive runs a cell and waits for it until it ends. show is called with every
-// result.
+// drive runs a cell and waits for it until it ends, or until all that it waits for
+// is a person, and there is none. show is called with every result.
 func drive(ctx context.Context, run *host.Run, src *source, show func(*host.Result)) (*host.Result, error) {
 	res, err := run.Exec(ctx, host.ExecInput{Code: src.code(), Language: src.language})
 	for {
@@ -163,7 +173,7 @@ func drive(ctx context.Context, run *host.Run, src *source, show func(*host.Resu
 			return nil, err
 		}
 		show(res)
-		if res.Status != guestabi.StatusWaiting {
+		if res.Status != guestabi.StatusWaiting || onlyInterrupts(res) {
 			// An error beside a result says that ctx ended, as the result does.
 			return res, nil
 		}
@@ -180,8 +190,11 @@ func (a *app) printResult(res *host.Result) error {
 	if _, err := a.stdout.Write(append(escapeJSON(text), '\n')); err != nil {
 		return &exitError{code: exitInternal, err: fmt.Errorf("writing the result: %w", err)}
 	}
-	if res.Status == guestabi.StatusCompleted {
+	switch res.Status {
+	case guestabi.StatusCompleted:
 		return nil
+	case guestabi.StatusWaiting:
+		return silently(exitFailed)
 	}
 	return silently(reasonCode(res.Code, res.Reason))
 }

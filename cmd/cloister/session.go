@@ -23,24 +23,38 @@ type toolFlags struct {
 	allow, deny   []string
 	sandboxed     bool
 	root          string
+	// noInstalled, trust and lock are about installed plugins; strict makes one
+	// that is refused an error.
+	noInstalled, strict bool
+	trust, lock         string
 }
 
 func (f *toolFlags) register(cmd *cobra.Command) {
+	f.registerPlugins(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.config, "config", "", "configuration `FILE` (default: $CLOISTER_CONFIG, else cloister.json5 in the working folder)")
-	fs.StringArrayVar(&f.dirs, "tool-dir", nil, "folder `DIR` of a development plugin, or of several of them; repeatable")
-	fs.BoolVar(&f.allowUnsigned, "allow-unsigned-unsafe", false, "load plugins of folders, which nobody has signed")
+	fs.BoolVar(&f.noInstalled, "no-installed", false, "leave installed plugins out")
+	fs.BoolVar(&f.strict, "strict", false, "an installed plugin that is refused, or a tool that drifted from the lock file, is an error")
+	fs.StringVar(&f.lock, "lock", "", "lock `FILE` (default: $CLOISTER_LOCK, else cloister.lock beside the configuration, else that of what is installed)")
+	mustComplete(cmd.MarkFlagFilename("lock", "lock"))
 	fs.StringArrayVar(&f.allow, "allow", nil, "only tools that `RULE` matches: an id, a name or an owner, with *; repeatable")
 	fs.StringArrayVar(&f.deny, "deny", nil, "no tools that `RULE` matches; wins over --allow; repeatable")
 	fs.BoolVar(&f.sandboxed, "sandboxed", false, "apply tools.sandbox.tools of the configuration as well")
 	fs.StringVar(&f.root, "root", "", "let cells read files below the folder `DIR`: adds the tools read_file and list_files")
-	for _, name := range []string{"tool-dir", "root"} {
-		mustComplete(cmd.MarkFlagDirname(name))
-	}
-	mustComplete(cmd.MarkFlagFilename("config", "json5", "json"))
+	mustComplete(cmd.MarkFlagDirname("root"))
 	for _, name := range []string{"allow", "deny"} {
 		mustComplete(cmd.RegisterFlagCompletionFunc(name, completeRules(f)))
 	}
+}
+
+// registerPlugins registers the flags that say which plugins there are.
+func (f *toolFlags) registerPlugins(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.config, "config", "", "configuration `FILE` (default: $CLOISTER_CONFIG, else cloister.json5 in the working folder)")
+	fs.StringArrayVar(&f.dirs, "tool-dir", nil, "folder `DIR` of a development plugin, or of several of them; repeatable")
+	fs.BoolVar(&f.allowUnsigned, "allow-unsigned-unsafe", false, "load plugins of folders, which nobody has signed")
+	trustFlag(cmd, &f.trust)
+	mustComplete(cmd.MarkFlagDirname("tool-dir"))
+	mustComplete(cmd.MarkFlagFilename("config", "json5", "json"))
 }
 
 // mustComplete panics on a mistake in the registration of a completion.
@@ -52,11 +66,11 @@ func mustComplete(err error) {
 
 // session is a host with one run, for the length of one command.
 type session struct {
-	cfg     *config
-	host    *host.Host
-	run     *host.Run
-	plugins []*plugins.Plugin
-	root    *os.Root
+	cfg  *config
+	host *host.Host
+	run  *host.Run
+	set  *pluginSet
+	root *os.Root
 }
 
 // sessionOptions is what a command adds to the flags.
@@ -68,6 +82,9 @@ type sessionOptions struct {
 	plugins    plugins.LoadOptions // callbacks
 	// mustRun says that code mode has to be on.
 	mustRun bool
+	// app is told of plugins that are refused and tools that drifted; nil tells
+	// nobody.
+	app *app
 }
 
 // open makes a session. The caller closes it.
@@ -102,12 +119,17 @@ func (f *toolFlags) open(ctx context.Context, o sessionOptions) (s *session, err
 	if err := s.openRoot(f.root, &opts); err != nil {
 		return s, err
 	}
-	if s.plugins, err = f.loadPlugins(ctx, cfg, o.plugins); err != nil {
+	if s.set, err = f.loadSet(ctx, cfg, o.plugins); err != nil {
 		return s, err
 	}
-	opts.Plugins = s.plugins
+	opts.Plugins, opts.Lock = s.set.plugins, s.set.lock
 	if s.host, err = host.New(ctx, &opts); err != nil {
 		return s, hostError(err)
+	}
+	if o.app != nil {
+		if err := s.notes(o.app, f.strict); err != nil {
+			return s, err
+		}
 	}
 	// One command is one agent run; ids that match nothing else keep it apart.
 	id := "cli-" + uuid(7, time.Now())
@@ -152,8 +174,8 @@ func (s *session) close() {
 	if s.host != nil {
 		errs = append(errs, s.host.Close())
 	}
-	for _, p := range s.plugins {
-		errs = append(errs, p.Close())
+	if s.set != nil {
+		s.set.close()
 	}
 	if s.root != nil {
 		errs = append(errs, s.root.Close())

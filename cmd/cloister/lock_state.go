@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/lock"
+	"github.com/cloister-wasm/cloister/plugins/trust"
+)
+
+// lockState is a lock file beside what would be loaded.
+type lockState struct {
+	path string
+	// file is what was agreed to, now what is there. missing: there is no file.
+	file, now *lock.File
+	missing   bool
+	refused   []*trust.Error
+}
+
+// lockState reads both. ids may name plugins under development to be locked too.
+func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error) {
+	cfg, err := loadConfig(f.tools.config)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := chooseLock(f.tools.lock, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &lockState{path: choice.path, now: lock.New()}
+	s.file, err = lock.Load(choice.path)
+	if s.missing = errors.Is(err, fs.ErrNotExist); s.missing {
+		s.file, err = lock.New(), nil
+	}
+	if err != nil {
+		return nil, usageError(err, "")
+	}
+	set := &pluginSet{}
+	defer set.close()
+	if err := f.tools.fill(ctx, cfg, plugins.LoadOptions{}, set); err != nil {
+		return nil, err
+	}
+	s.refused = set.refused
+	unknown, err := notLoaded(set)
+	if err != nil {
+		return nil, err
+	}
+	s.keep(set, unknown)
+	for _, p := range set.plugins {
+		o := p.Origin()
+		switch {
+		case !p.Unsigned():
+			s.now.Plugins[p.ID()] = lock.Plugin{Version: p.Version(), Digest: o.Digest, Publisher: o.Publisher, Signer: o.Signer}
+		case len(lockedTools(s.file, p.ID())) == 0 && !slices.Contains(ids, p.ID()):
+			continue
+		}
+		maps.Copy(s.now.Tools, toolsOf(p.Manifest()))
+	}
+	return s, nil
+}
+
+// notLoaded are the installed plugins of which nothing can be said: those that are
+// disabled, and those that are refused.
+func notLoaded(set *pluginSet) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, e := range set.refused {
+		out[e.Plugin] = true
+	}
+	s, err := existingStore()
+	if s == nil || err != nil {
+		return out, err
+	}
+	now, err := s.Current()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range now.Entries {
+		if e.Disabled {
+			out[e.ID] = true
+		}
+	}
+	return out, nil
+}
+
+// keep takes over what this command knows nothing about: tools of other sources,
+// and plugins that are installed but not loaded or under development elsewhere.
+func (s *lockState) keep(set *pluginSet, unknown map[string]bool) {
+	loaded := map[string]bool{}
+	for _, p := range set.plugins {
+		loaded[p.ID()] = true
+	}
+	for id, p := range s.file.Plugins {
+		if unknown[id] {
+			s.now.Plugins[id] = p
+		}
+	}
+	for id, t := range s.file.Tools {
+		owner := ownerOfTool(id)
+		_, signed := s.file.Plugins[owner]
+		if owner == "" || unknown[owner] || !signed && !loaded[owner] {
+			s.now.Tools[id] = t
+		}
+	}
+}
+
+// lockChange is one difference from the lock file.
+type lockChange struct {
+	// Plugin is whose it is, ID the plugin or the tool.
+	Plugin string `json:"plugin"`
+	ID     string `json:"id"`
+	What   string `json:"what"`
+	// State is "new", "gone" or "changed".
+	State  string `json:"state"`
+	Text   string `json:"text"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// changes lists the differences, plugin by plugin; with ids only theirs.
+func (s *lockState) changes(ids []string) []lockChange {
+	out := []lockChange{}
+	for _, d := range s.file.Differences(s.now) {
+		c := lockChange{Plugin: ownerOfTool(d.ID), ID: d.ID, What: string(d.What), State: "changed", Before: d.Before, After: d.After}
+		name := "The tool " + d.ID[strings.LastIndexByte(d.ID, ':')+1:]
+		if c.Plugin == "" {
+			c.Plugin, name = d.ID, "The plugin"
+		}
+		switch {
+		case d.New:
+			c.State, c.Text = "new", name+" is new: the lock file does not have it."
+			if p, ok := s.now.Plugins[d.ID]; ok {
+				c.Text = fmt.Sprintf("%s is new: version %s, signed by %s of %s.", name, p.Version, p.Signer, p.Publisher)
+			}
+		case d.Gone:
+			c.State, c.Text = "gone", name+" is gone: only the lock file has it."
+		default:
+			c.Text = fmt.Sprintf("%s changed: its %s.", name, d.What)
+		}
+		if len(ids) == 0 || slices.Contains(ids, c.Plugin) || slices.Contains(ids, c.ID) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b lockChange) int { return strings.Compare(a.Plugin, b.Plugin) })
+	return out
+}
+
+// knows says whether an id stands for anything.
+func (s *lockState) knows(id string) bool {
+	for _, l := range []*lock.File{s.file, s.now} {
+		_, plugin := l.Plugins[id]
+		_, tool := l.Tools[id]
+		if plugin || tool || len(lockedTools(l, id)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// take makes the lock file agree with differences.
+func (s *lockState) take(changes []lockChange) {
+	for _, c := range changes {
+		if p, ok := s.now.Plugins[c.ID]; ok {
+			s.file.Plugins[c.ID] = p
+		} else {
+			delete(s.file.Plugins, c.ID)
+		}
+		if t, ok := s.now.Tools[c.ID]; ok {
+			s.file.Tools[c.ID] = t
+		} else {
+			delete(s.file.Tools, c.ID)
+		}
+	}
+}
+
+// lockChangesText lays differences out.
+func lockChangesText(s *stream, changes []lockChange) string {
+	d := &plugins.Difference{}
+	for _, c := range changes {
+		d.Changes = append(d.Changes, plugins.Change{Area: c.Plugin, Path: c.ID, Text: c.Text, Before: c.Before, After: c.After, Widens: c.State != "gone"})
+	}
+	return strings.TrimPrefix(changesText(s, d), "\n")
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/bundle"
+	"github.com/cloister-wasm/cloister/plugins/lock"
+	"github.com/cloister-wasm/cloister/plugins/store"
+	"github.com/cloister-wasm/cloister/plugins/trust"
+)
+
+func TestPluginConfig(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "cloister.json5")
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OPERATOR_TOKEN", "from-env")
+	c, err := parseConfig(file, []byte(`{ plugins: {
+		installed: false, trust: "trust.json", lock: "/abs/x.lock",
+		config: { "acme.hello": { greeting: "Hi", deep: { a: [1, 2.5, null] } } },
+		secrets: { "acme.hello": { e: { env: "OPERATOR_TOKEN" }, f: { file: "token" }, gone: { env: "OPERATOR_NO_SUCH" } } },
+		http: { allowPrivate: ["127.0.0.1/8", "::1/128"], timeoutMs: 1500, maxResponseBytes: 1024 },
+	} }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &c.plugins
+	if !p.noInstalled || p.trust != filepath.Join(dir, "trust.json") || p.lock != "/abs/x.lock" || len(p.trusting) != 4 {
+		t.Errorf("got %+v", p)
+	}
+	s := p.services()
+	for key, want := range map[string]string{"greeting": `"Hi"`, "deep": `{"a":[1,2.5,null]}`, "none": ""} {
+		if got, ok := s.Config("acme.hello", key); string(got) != want || ok != (want != "") {
+			t.Errorf("config %s: %s, %v; want %s", key, got, ok, want)
+		}
+	}
+	if _, ok := s.Config("acme.other", "greeting"); ok {
+		t.Error("another plugin sees the configuration")
+	}
+	for name, want := range map[string]string{"e": "from-env", "f": "from-file"} {
+		if got, err := s.Secrets(t.Context(), "acme.hello", name); got != want || err != nil {
+			t.Errorf("secret %s: %q, %v", name, got, err)
+		}
+		if got, err := s.Secrets(t.Context(), "acme.other", name); got != "" || err == nil {
+			t.Errorf("another plugin gets the secret %s: %q", name, got)
+		}
+	}
+	for _, name := range []string{"gone", "none"} {
+		if got, err := s.Secrets(t.Context(), "acme.hello", name); got != "" || err == nil {
+			t.Errorf("secret %s: %q, %v", name, got, err)
+		}
+	}
+	if s.HTTP.Timeout != 1500*time.Millisecond || s.HTTP.MaxResponseBytes != 1024 || fmt.Sprint(s.HTTP.AllowPrivate) != "[127.0.0.0/8 ::1/128]" {
+		t.Errorf("http: %+v", s.HTTP)
+	}
+}
+
+func TestPluginConfigFaults(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`installed: 1`, "c:1:25: plugins.installed: must be true or false, not a number"},
+		{`trust: ""`, "c:1:21: plugins.trust: must not be empty"},
+		{`lock: 5`, "c:1:20: plugins.lock: must be a string, not a number"},
+		{`config: []`, "c:1:22: plugins.config: must be an object of plugin ids, not an array"},
+		{`config: { hello: {} }`, "c:1:24: plugins.config.hello: is not the id of a plugin, such as acme.hello"},
+		{`config: { "a.b": 1 }`, `c:1:31: plugins.config."a.b": must be an object, not a number`},
+		{`config: { "a.b": { x: NaN } }`, `c:1:36: plugins.config."a.b".x: NaN is no number that a setting can have; write a finite one`},
+		{`secrets: { "a.b": { x: "hunter2" } }`, `c:1:37: plugins.secrets."a.b".x: must be {env: "VARIABLE"} or {file: "PATH"}: a secret is not written into the configuration`},
+		{`secrets: { "a.b": { x: {} } }`, `c:1:37: plugins.secrets."a.b".x: needs one of env and file`},
+		{`secrets: { "a.b": { x: { env: "A", file: "b" } } }`, `c:1:37: plugins.secrets."a.b".x: needs one of env and file`},
+		{`secrets: { "a.b": { x: { value: "A" } } }`, `c:1:39: plugins.secrets."a.b".x.value: unknown key; known here: env, file`},
+		{`http: { timeoutMs: 0 }`, "c:1:33: plugins.http.timeoutMs: must be a whole number of 1 to 600000"},
+		{`http: { timeoutMs: 1.5 }`, "c:1:33: plugins.http.timeoutMs: must be a whole number of 1 to 600000"},
+		{`http: { maxResponseBytes: 1e99 }`, "c:1:40: plugins.http.maxResponseBytes: must be a whole number of 1 to 67108864"},
+		{`http: { allowPrivate: ["all"] }`, `c:1:37: plugins.http.allowPrivate[0]: "all" is no network; write an address and a length, such as 127.0.0.0/8`},
+		{`http: { allowprivate: [] }`, "c:1:22: plugins.http.allowprivate: unknown key; did you mean allowPrivate?"},
+	} {
+		_, err := parseConfig("c", []byte(`{ plugins: { `+test.text+` } }`))
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s:\n got %v\nwant %s", test.text, err, test.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the fault shows the secret", test.text)
+		}
+	}
+}
+
+// A plugin's question is shown without what it could do to the terminal, and the
+// answer is JSON or a text.
+func TestInterruptAnswers(t *testing.T) {
+	for _, test := range []struct{ answer, want, code string }{
+		{"{\"a\": 1}\n", `{"a": 1}`, ""},
+		{" true \n", "true", ""},
+		{"just a text\n", `"just a text"`, ""},
+		{"{broken\n", `"{broken"`, ""},
+		{"{\"a\":1,\"a\":2}\n", `"{\"a\":1,\"a\":2}"`, ""},
+		{"\n", "", "refused"},
+		{"", "", "refused"},
+	} {
+		u, out, errs := newUI(80)
+		p := &approver{ui: u, answers: strings.NewReader(test.answer), lines: make(chan string)}
+		call := &host.ToolCall{Tool: "cloister:acme.x:ask\x1b[2J", Unsigned: true}
+		got, err := p.interrupt(t.Context(), call, json.RawMessage(`{"q":"\u001b[2J\u202e","r":"`+strings.Repeat("x", 4*maxQuestion)+`"}`))
+		var te *plugins.ToolError
+		if string(got) != test.want || (err == nil) != (test.code == "") || test.code != "" && (!errors.As(err, &te) || te.Code != test.code) {
+			t.Errorf("%q: %s, %v; want %s", test.answer, got, err, test.want)
+		}
+		if r, bad := unsafeIn(errs.String(), "\n"); bad || out.Len() > 0 || !strings.Contains(errs.String(), "(unsigned) asks") || errs.Len() > 2*maxQuestion {
+			t.Errorf("%U in %q", r, errs.String())
+		}
+	}
+	var nobody *approver
+	if nobody.interrupts() != nil {
+		t.Error("somebody answers where nobody is")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	u, _, _ := newUI(80)
+	p := &approver{ui: u, answers: strings.NewReader("1\n"), lines: make(chan string)}
+	if _, err := p.interrupt(ctx, &host.ToolCall{}, json.RawMessage("1")); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestOnlyInterrupts(t *testing.T) {
+	ask, call := host.PendingToolCall{Method: "interrupt"}, host.PendingToolCall{Method: "call"}
+	for _, test := range []struct {
+		status  guestabi.Status
+		pending []host.PendingToolCall
+		want    bool
+	}{
+		{guestabi.StatusWaiting, []host.PendingToolCall{ask, ask}, true},
+		{guestabi.StatusWaiting, []host.PendingToolCall{ask, call}, false},
+		{guestabi.StatusWaiting, nil, false},
+		{guestabi.StatusCompleted, []host.PendingToolCall{ask}, false},
+	} {
+		if got := onlyInterrupts(&host.Result{Status: test.status, Pending: test.pending}); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// A lock file that was merely found agrees to nothing that the user's own does not
+// agree to.
+func TestNarrowLock(t *testing.T) {
+	t.Setenv("CLOISTER_DATA_DIR", t.TempDir())
+	digest := "sha256:" + strings.Repeat("a", 64)
+	file := func(change func(*lock.File)) *lock.File {
+		l := lock.New()
+		l.Plugins["acme.same"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "k"}
+		l.Plugins["acme.other"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "k"}
+		l.Tools["cloister:acme.same:a"] = lock.HashTool("a", "A.", nil, nil)
+		l.Tools["cloister:acme.same:b"] = lock.HashTool("b", "B.", nil, nil)
+		change(l)
+		return l
+	}
+	found := file(func(l *lock.File) {
+		l.Plugins["acme.other"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "mallory"}
+		l.Plugins["acme.new"] = l.Plugins["acme.same"]
+		l.Tools["cloister:acme.same:b"] = lock.HashTool("b", "Changed.", nil, nil)
+		l.Tools["cloister:acme.dev:d"] = lock.HashTool("d", "D.", nil, nil)
+		l.Tools["mcp:server:m"] = lock.HashTool("m", "M.", nil, nil)
+	})
+	if got, err := narrowLock(found.Clone()); err != nil || !cmp.Equal(got, found) {
+		t.Errorf("without a file of the user's: %v %s", err, cmp.Diff(found, got))
+	}
+	path, err := dataLockPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file(func(*lock.File) {}).Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := narrowLock(found)
+	want := lock.New()
+	want.Plugins["acme.same"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "k"}
+	want.Tools["cloister:acme.same:a"] = lock.HashTool("a", "A.", nil, nil)
+	want.Tools["cloister:acme.dev:d"] = lock.HashTool("d", "D.", nil, nil)
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v\n(-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := narrowLock(found); codeOf(err) != exitUsage {
+		t.Errorf("with a damaged file of the user's: %v", err)
+	}
+}
+
+// installMany installs n plugins around one module, each with a tool tN_text_stats,
+// in the folder of CLOISTER_DATA_DIR.
+func installMany(t testing.TB, wasm []byte, n int) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("CLOISTER_DATA_DIR", dir)
+	t.Setenv("CLOISTER_TRUST", filepath.Join(dir, "trust.json"))
+	private, public, err := trust.GenerateKey("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := trust.LoadKey(private, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := &trust.Policy{Publishers: []trust.Publisher{{Name: "acme", Keys: []trust.Key{{PublicKey: string(public)}},
+		Owns: trust.Ownership{IDs: []string{"acme."}, Tools: []string{"*"}}}}}
+	if err := policy.Save(os.Getenv("CLOISTER_TRUST")); err != nil {
+		t.Fatal(err)
+	}
+	where, err := storeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(where, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		artifact := signed(t, wasm, key, i)
+		v, err := policy.Verify(t.Context(), artifact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Install(t.Context(), v, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// signed makes the plugin acme.pN around a module.
+func signed(t testing.TB, wasm []byte, key *trust.SigningKey, n int) *bundle.Artifact {
+	t.Helper()
+	artifact, err := bundle.Build(bundle.Files{Wasm: wasm, Manifest: fmt.Appendf(nil,
+		`{"abi":"cloister.plugin/1","id":"acme.p%d","version":"1.0.0","description":"One of many.",`+
+			`"tools":[{"name":"t%d_stats","description":"Does nothing.","parameters":{"type":"object"}}]}`, n, n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := trust.Sign(t.Context(), artifact, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := artifact.AddSignature(signature); err != nil {
+		t.Fatal(err)
+	}
+	return artifact
+}
+
+// Only plugins that the cell names are compiled before it starts, and of what was
+// installed without a lock file, installing one more shuts nothing out.
+func TestNeededPlugins(t *testing.T) {
+	wasm, err := os.ReadFile(testModule(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	installMany(t, wasm, 3)
+	t.Setenv("CLOISTER_ENGINE", enginePath(t))
+	var compiled []string
+	s, err := (&toolFlags{}).open(t.Context(), sessionOptions{plugins: plugins.LoadOptions{Progress: func(e plugins.CompileEvent) {
+		if e.Done {
+			compiled = append(compiled, e.Plugin)
+		}
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := s.compilePlugins(t.Context(), "return await tools.t1_stats({})"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"acme.p1"}, compiled); diff != "" {
+		t.Errorf("compiled (-want +got):\n%s", diff)
+	}
+	if err := changeDataLock(func(l *lock.File) { dropPlugin(l, "acme.p2") }); err != nil {
+		t.Fatal(err)
+	}
+	l, _, err := loadLock("", nil)
+	if err != nil || len(l.Plugins) != 2 || len(l.Tools) != 2 {
+		t.Errorf("the lock file: %+v, %v", l, err)
+	}
+}
+
+// testModule builds the module of the example plugin.
+func testModule(t testing.TB) string {
+	t.Helper()
+	module := filepath.Join(t.TempDir(), "plugin.wasm")
+	if err := buildPlugin(module); err != nil {
+		t.Fatal(err)
+	}
+	return module
+}
+
+// BenchmarkOpen is what a run pays for its plugins before the cell starts: installed
+// ones, whose machine code is cached, and a cell that calls one of them.
+func BenchmarkOpen(b *testing.B) {
+	wasm, err := os.ReadFile(testModule(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Setenv("CLOISTER_CACHE_DIR", filepath.Join(b.TempDir(), "cache"))
+	b.Setenv("XDG_CONFIG_HOME", b.TempDir())
+	for _, n := range []int{0, 1, 50} {
+		installMany(b, wasm, n)
+		all := ""
+		for i := range n {
+			all += fmt.Sprintf("t%d_stats ", i)
+		}
+		for name, code := range map[string]string{"none": "", "one": "t0_stats", "all": all} {
+			b.Run(fmt.Sprintf("plugins=%d,called=%s", n, name), func(b *testing.B) {
+				for b.Loop() {
+					s, err := (&toolFlags{}).open(b.Context(), sessionOptions{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := s.compilePlugins(b.Context(), code); err != nil {
+						b.Fatal(err)
+					}
+					s.close()
+				}
+			})
+		}
+	}
+}
