@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/cloister-wasm/cloister/internal/wazeroinit"
 )
 
 // openCache opens the compilation cache. What lies there is machine code that
@@ -23,6 +25,7 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	if err := checkPrivate(path); err != nil {
 		return nil, err
 	}
+	wazeroinit.Once()
 	c, err := wazero.NewCompilationCacheWithDir(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the compilation cache: %w", err)

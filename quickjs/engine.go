@@ -23,6 +23,8 @@ import (
 	"sync"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/cloister-wasm/cloister/internal/wazeroinit"
 )
 
 // EngineOptions configures Load. The zero value is usable: the engine's bytes
@@ -109,6 +111,7 @@ func (e *Engine) start(ctx context.Context) error {
 	if e.cache != nil {
 		cfg = cfg.WithCompilationCache(e.cache)
 	}
+	wazeroinit.Once()
 	e.rt = wazero.NewRuntimeWithConfig(ctx, cfg)
 	if err := instantiateImports(ctx, e.rt); err != nil {
 		return fmt.Errorf("defining the engine's imports: %w", err)

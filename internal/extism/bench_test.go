@@ -76,7 +76,7 @@ func BenchmarkCompileFromCache(b *testing.B) {
 // against. slow gives it the latter.
 func plainModule(tb testing.TB, slow bool) *Module {
 	tb.Helper()
-	c, err := check(guest(tb), nil)
+	c, err := analyzed(guest(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}

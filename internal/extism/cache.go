@@ -20,6 +20,8 @@ import (
 
 	ext "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
+
+	"github.com/cloister-wasm/cloister/internal/wazeroinit"
 )
 
 // The cache directory holds one directory per module, named by the hash of its rewritten bytes, and in it what wazero
@@ -61,6 +63,7 @@ func (m *Module) compileCached(ctx context.Context, wasm []byte) error {
 }
 
 func (m *Module) compileIn(ctx context.Context, wasm []byte, dir string) (*ext.CompiledPlugin, wazero.CompilationCache, error) {
+	wazeroinit.Once()
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return nil, nil, err

@@ -189,7 +189,7 @@ func TestSlowPath(t *testing.T) {
 		t.Errorf("Call = %v, want it stopped", err)
 	}
 	for _, name := range []string{"direct", "the first function, through a table"} {
-		c, err := check(recursions()[name].bytes(), nil)
+		c, err := analyzed(recursions()[name].bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,4 +296,13 @@ func TestStartFunctionForms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// analyzed is a module with all checks made.
+func analyzed(wasm []byte) (*checked, error) {
+	c, err := check(wasm, nil)
+	if err == nil {
+		err = c.analyze()
+	}
+	return c, err
 }

@@ -9,6 +9,8 @@ import (
 	ext "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cloister-wasm/cloister/internal/wazeroinit"
 )
 
 const (
@@ -40,18 +42,21 @@ type Module struct {
 // will need. functions names the host functions that Compile would be given. It takes some ten milliseconds for a Go
 // plugin.
 func Check(wasm []byte, functions []string, exports ...string) error {
-	_, err := Prepare(wasm, functions, exports...)
-	return err
+	p, err := Prepare(wasm, functions, exports...)
+	if err != nil {
+		return err
+	}
+	return p.checked.analyze()
 }
 
-// Prepared is a module that passed the checks for a list of functions, ready for [Prepared.Compile]. It keeps what the checks
-// found, in some three quarters of the module's size, and refers to the bytes of the module: do not change them.
+// Prepared is a module that passed the checks of what it declares: format, sizes, imports, exports. Its code is checked by
+// [Prepared.Compile]. It refers to the bytes of the module: do not change them.
 type Prepared struct {
 	checked   *checked
 	functions []string
 }
 
-// Prepare checks a module like [Check] and keeps it for compiling later.
+// Prepare makes the checks that take little time, in particular of the imports, and keeps the module for compiling later.
 func Prepare(wasm []byte, functions []string, exports ...string) (*Prepared, error) {
 	c, err := check(wasm, functions)
 	if err != nil {
@@ -100,6 +105,9 @@ func (p *Prepared) Compile(ctx context.Context, config Config) (*Module, error) 
 		return nil, stopped(ctx, false)
 	}
 	p.checked = nil
+	if err := c.analyze(); err != nil {
+		return nil, err
+	}
 	rewritten, err := c.rewrite()
 	if err != nil {
 		return nil, err
@@ -126,6 +134,7 @@ func (m *Module) compileSDK(ctx context.Context, wasm []byte, cache wazero.Compi
 			c, err = nil, &ModuleError{Kind: ErrModule, Detail: "compiling it failed: " + printable(cut(fmt.Sprint(r), maxDetail))}
 		}
 	}()
+	wazeroinit.Once()
 	rc := wazero.NewRuntimeConfig().WithCloseOnContextDone(m.slow != "")
 	if cache != nil {
 		rc = rc.WithCompilationCache(cache)

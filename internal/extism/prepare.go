@@ -20,17 +20,18 @@ var bounds = wasmbin.Bounds{
 	Branches: 20_000, BranchSquares: 2_000_000_000,
 }
 
-// checked is a module that may be compiled.
+// checked is a module that may be compiled once it was analyzed.
 type checked struct {
 	module   *wasmbin.Module
-	analysis *wasmbin.Analysis
 	memory   int64           // bytes it starts with
 	callable map[string]bool // exports: true if () → () or () → i32
-	slow     string          // why it cannot be metered, "" if it can
+	// Of analyze:
+	analysis *wasmbin.Analysis
+	slow     string // why it cannot be metered, "" if it can
 }
 
-// check reads a module and holds it to what is offered and to the bounds. What it changes is small: where imports come
-// from, how far tables grow, how many data segments there are.
+// check reads a module and holds it to what is offered and to the bounds on what it declares. Its code is left for analyze: that
+// takes twenty times as long, and many plugins are loaded that nobody calls.
 func check(wasm []byte, functions []string) (*checked, error) {
 	if len(wasm) > MaxWasmBytes {
 		return nil, &LimitError{What: "module", Limit: MaxWasmBytes, Got: int64(len(wasm))}
@@ -51,21 +52,28 @@ func check(wasm []byte, functions []string) (*checked, error) {
 	if err := checkImports(m, functions); err != nil {
 		return nil, err
 	}
-	if _, err := m.MergeData(); err != nil {
-		return nil, unusable(err)
-	}
-	a, err := m.Analyze(bounds)
-	if err != nil {
-		return nil, unusable(err)
-	}
-	if len(m.Funcs) == 0 {
-		return nil, &ModuleError{Kind: ErrModule, Detail: "it has no functions"}
-	}
-	c := &checked{module: m, analysis: a, callable: callable(m), slow: unmetered(m, a)}
+	c := &checked{module: m, callable: callable(m)}
 	if len(m.Memories) > 0 {
 		c.memory = int64(m.Memories[0].Min) * wasmPage
 	}
 	return c, nil
+}
+
+// analyze holds the code to the bounds and finds what rewrite needs. It makes one of many data segments.
+func (c *checked) analyze() error {
+	m := c.module
+	if _, err := m.MergeData(); err != nil {
+		return unusable(err)
+	}
+	a, err := m.Analyze(bounds)
+	if err != nil {
+		return unusable(err)
+	}
+	if len(m.Funcs) == 0 {
+		return &ModuleError{Kind: ErrModule, Detail: "it has no functions"}
+	}
+	c.analysis, c.slow = a, unmetered(m, a)
+	return nil
 }
 
 // rewrite gives the bytes to compile, with countdowns, or for the slow path. The module is used up.

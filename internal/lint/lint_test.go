@@ -69,7 +69,7 @@ var arrows = []struct {
 	allowed []string
 }{
 	{"guestabi", nil},
-	{"quickjs", []string{"guestabi", "quickjs", "internal/wasmbin"}},
+	{"quickjs", []string{"guestabi", "quickjs", "internal/wasmbin", "internal/wazeroinit"}},
 	{"sdk", []string{"guestabi"}},
 	{"plugins/lock", []string{"internal"}},
 	{"plugins/bundle", []string{"plugins", "internal"}},
@@ -148,7 +148,7 @@ func TestWhatIsNotLinked(t *testing.T) {
 
 // owners lists dependencies that only certain packages may import.
 var owners = map[string][]string{
-	"github.com/tetratelabs/wazero":                       {"quickjs", "internal/extism"},
+	"github.com/tetratelabs/wazero":                       {"quickjs", "internal/extism", "internal/wazeroinit"},
 	"github.com/extism/go-sdk":                            {"internal/extism"},
 	"github.com/evanw/esbuild":                            {"internal/transpile"},
 	"github.com/santhosh-tekuri/jsonschema":               {"internal/schema"},
