@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
@@ -111,13 +112,19 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 	return n, nil
 }
 
+// maxScopeTime bounds the computing of one scope; a quarter of a cell's time does so too.
+const maxScopeTime = 2 * time.Second
+
 // computeScope asks the plugin for the scope of this run.
 func (r *Run) computeScope(ctx context.Context, ns *pluginNamespace) (*namespace.Node, error) {
 	in, err := r.instance(ctx, ns.plugin)
 	if err != nil {
 		return nil, err
 	}
-	text, err := in.Scope(ctx, ns.ID, guestabi.ScopeContext{
+	// A scope that takes its time must not cost each cell its own.
+	sctx, cancel := context.WithTimeout(ctx, min(maxScopeTime, time.Duration(r.h.cfg.TimeoutMs)*time.Millisecond/4))
+	defer cancel()
+	text, err := in.Scope(sctx, ns.ID, guestabi.ScopeContext{
 		AgentID: r.scope.AgentID, SessionID: r.scope.SessionID, SessionKey: r.scope.SessionKey, RunID: r.scope.AgentRunID,
 		Sender: r.scope.Sender, Channel: r.scope.Channel, Config: ns.plugin.ScopeConfig(),
 	})

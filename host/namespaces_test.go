@@ -350,3 +350,32 @@ func TestNamespacePluginRollbackClearsRegistrations(t *testing.T) {
 		t.Errorf("the retired plugin after its last run: %v, want ErrClosed", err)
 	}
 }
+
+// A scope that never comes costs a run its namespace, and no cell its time.
+func TestNamespaceScopeThatNeverComes(t *testing.T) {
+	p := loadBoard(t, boardManifest("test.board", computedNamespace(), boardNamespace(nil)), withScope(`"spin"`))
+	var trace lockedBuffer
+	o := host.Options{Plugins: []*plugins.Plugin{p}, Trace: host.NewJSONLTrace(&trace)}
+	o.CodeMode.TimeoutMs = 4000
+	r := newRun(t, newHost(t, o), host.RunOptions{})
+	for range 2 {
+		if got := value(t, exec(t, r, `return [typeof Computed, (await Board.list()).length]`)); got != `["undefined",3]` {
+			t.Errorf("got %s", got)
+		}
+	}
+	if n := bytes.Count(trace.copy(), []byte(`"event":"namespace.refused"`)); n != 1 {
+		t.Errorf("%d refusals in the trace, want 1", n)
+	}
+}
+
+// Scopes are for one run: what one session's run was given is not another's.
+func TestNamespaceScopeIsOfItsRun(t *testing.T) {
+	p := loadBoard(t, boardManifest("test.board", computedNamespace()), withScope(`{"who":"SESSION","list":{"$tool":"list_cards"}}`))
+	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{p}})
+	for _, session := range []string{"one", "two", "one"} {
+		r := newRun(t, h, host.RunOptions{AgentRunID: "run", SessionID: session})
+		if got := value(t, exec(t, r, `return [Computed.who, (await Computed.list()).length]`)); got != `["`+session+`",3]` {
+			t.Errorf("session %s: %s", session, got)
+		}
+	}
+}

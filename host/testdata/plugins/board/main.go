@@ -102,6 +102,9 @@ func init() {
 		if !ok {
 			return nil, sdk.Fail("no_scope", "config scope is not set")
 		}
+		for n := uint32(1); string(text) == `"spin"` && n != 0; n |= 1 {
+			n = n*1664525 + 1013904223
+		}
 		return json.RawMessage(strings.ReplaceAll(string(text), "SESSION", sc.SessionID)), nil
 	})
 	sdk.MapInput("board", func(path []string, args []json.RawMessage) (any, error) {
