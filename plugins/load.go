@@ -6,15 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/extism"
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 // maxFolders bounds what LoadDirs looks at.
@@ -94,7 +93,7 @@ func readFolder(dir string) (*Manifest, []byte, error) {
 		return nil, nil, filesError(dir, err)
 	}
 	defer root.Close()
-	text, err := readRegular(root, ManifestFile, MaxManifestBytes)
+	text, err := safefile.ReadIn(root, ManifestFile, MaxManifestBytes)
 	if err != nil {
 		return nil, nil, filesError(dir, err)
 	}
@@ -102,7 +101,7 @@ func readFolder(dir string) (*Manifest, []byte, error) {
 	if err != nil {
 		return nil, nil, &PluginError{Plugin: dir, Kind: ErrManifest, Detail: ManifestFile, cause: err}
 	}
-	wasm, err := readRegular(root, WasmFile, extism.MaxWasmBytes)
+	wasm, err := safefile.ReadIn(root, WasmFile, extism.MaxWasmBytes)
 	if err != nil {
 		return nil, nil, filesError(dir, err)
 	}
@@ -115,42 +114,6 @@ func filesError(dir string, err error) error {
 		detail += "; a plugin folder holds " + ManifestFile + " and " + WasmFile + ", which building the plugin makes"
 	}
 	return &PluginError{Plugin: dir, Kind: ErrFiles, Detail: line(detail, 600), cause: err}
-}
-
-// readRegular reads a regular file of the folder. The name is looked at before it is opened, since opening a pipe waits
-// for its other end, and the open file again, since the name may mean another by then.
-func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file (%s)", name, kind(info.Mode()))
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, fmt.Errorf("%s changed while it was read", name)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", name, most)
-	}
-	return data, err
-}
-
-func kind(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link; copy the file"
-	case m.IsDir():
-		return "a directory"
-	default:
-		return "a device or a pipe"
-	}
 }
 
 // newPlugin checks what manifest and module have to do with each other.

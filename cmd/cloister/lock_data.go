@@ -66,19 +66,23 @@ func drifted(l *lock.File, e *store.Entry, m *plugins.Manifest) bool {
 	return false
 }
 
-// changeDataLock changes the lock file of what is installed. It is read again, so
-// that the time in which two processes could meet is short; one whose change is
-// lost is refused when it is loaded, and not loaded unseen.
-func changeDataLock(change func(*lock.File)) error {
+// changeDataLock changes the lock file of what is installed, while no other process
+// does.
+func changeDataLock(change func(*lock.File)) (err error) {
+	path, err := dataLockPath()
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	l, err := openDataLock()
 	if err != nil {
 		return err
 	}
 	change(l)
-	path, err := dataLockPath()
-	if err != nil {
-		return err
-	}
 	return l.Save(path)
 }
 

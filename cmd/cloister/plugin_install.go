@@ -24,8 +24,9 @@ A new plugin is always asked about. An update is asked about when the plugin get
 more than it had, is signed by somebody else, or is an older version. --yes
 agrees without being asked; without a terminal there is no other way.
 
-What is installed is written down in the lock file of the data folder: from then on
-the plugin is loaded only as it was agreed to.`
+Then the plugin is compiled, which takes a moment for large ones and refuses code
+that cannot be used. What is installed is written down in the lock file of the
+data folder: from then on the plugin is loaded only as it was agreed to.`
 
 // installFlags are the flags of install and update.
 type installFlags struct {
@@ -175,6 +176,9 @@ func (a *app) settle(ctx context.Context, f *installFlags, s *store.Store, p *pl
 			return nil, err
 		}
 	}
+	if err := a.compileAhead(ctx, f, p); err != nil {
+		return nil, err
+	}
 	g, err := s.InstallPlanned(ctx, p.Verified, p.ref, p.change)
 	if err != nil && !errors.Is(err, store.ErrSame) {
 		return nil, err
@@ -203,6 +207,22 @@ func (a *app) settle(ctx context.Context, f *installFlags, s *store.Store, p *pl
 		text += "; it is disabled"
 	}
 	return report, a.write(text + "\n")
+}
+
+// compileAhead makes the machine code of a plugin before it is installed: one whose
+// code cannot be used is refused here, and the first run need not wait for it.
+func (a *app) compileAhead(ctx context.Context, f *installFlags, p *planned) error {
+	u := &ui{out: a.stdout, err: a.stderr, open: map[string]string{}, progress: a.stderr.tty && !f.json}
+	done := u.watch(ctx)
+	defer done()
+	compiled, err := plugins.New(p.Manifest, p.Artifact.Files().Wasm, p.Origin(p.ref), &plugins.LoadOptions{CacheDir: pluginCache(), Progress: u.compiling})
+	if err == nil {
+		err = errors.Join(compiled.Compile(ctx), compiled.Close())
+	}
+	if err != nil {
+		return trust.Classify(err)
+	}
+	return nil
 }
 
 func (p *planned) report() *installReport {

@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
 	"github.com/cloister-wasm/cloister/plugins/store"
@@ -158,30 +157,17 @@ func readPluginFiles(built, texts string) (bundle.Files, error) {
 	return f, nil
 }
 
-// readRegular reads a regular file of a folder. Opening a pipe waits for its other
-// end, so the name is looked at first, and the open file again.
+// readRegular reads a regular file of a folder.
 func readRegular(dir, name string, most int64) ([]byte, error) {
-	path := filepath.Join(dir, name)
-	info, err := os.Lstat(path)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	data, err := safefile.ReadIn(root, name, most)
 	if err != nil {
-		return nil, err
+		err = fmt.Errorf("%s: %w", dir, err)
 	}
-	defer f.Close()
-	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, fmt.Errorf("%s changed while it was read", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", path, most)
-	}
-	return data, err
+	return data, errors.Join(err, root.Close())
 }
 
 // openInstalled opens what is installed under an id now.

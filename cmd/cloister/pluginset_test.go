@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,9 +201,8 @@ func TestNarrowLock(t *testing.T) {
 	}
 }
 
-// installMany installs n plugins around one module, each with a tool tN_text_stats,
-// in the folder of CLOISTER_DATA_DIR.
-func installMany(t testing.TB, wasm []byte, n int) {
+// acme makes folders of the test's own, and a policy that trusts a key for "acme.".
+func acme(t testing.TB) (*trust.SigningKey, *trust.Policy) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("CLOISTER_DATA_DIR", dir)
@@ -220,6 +220,14 @@ func installMany(t testing.TB, wasm []byte, n int) {
 	if err := policy.Save(os.Getenv("CLOISTER_TRUST")); err != nil {
 		t.Fatal(err)
 	}
+	return key, policy
+}
+
+// installMany installs n plugins around one module, each with a tool tN_text_stats,
+// in the folder of CLOISTER_DATA_DIR.
+func installMany(t testing.TB, wasm []byte, n int) {
+	t.Helper()
+	key, policy := acme(t)
 	where, err := storeDir()
 	if err != nil {
 		t.Fatal(err)
@@ -332,5 +340,35 @@ func BenchmarkOpen(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// What cannot be compiled is refused before it is installed, not when it is called.
+func TestInstallRefusesCodeThatCannotBeUsed(t *testing.T) {
+	key, _ := acme(t)
+	t.Setenv("CLOISTER_CACHE_DIR", filepath.Join(t.TempDir(), "cache"))
+	// The function cloister_call, with an instruction that does not exist.
+	wasm := "\x00asm\x01\x00\x00\x00" + "\x01\x05\x01\x60\x00\x01\x7f" + "\x03\x02\x01\x00" + "\x07\x11\x01\x0dcloister_call\x00\x00" + "\x0a\x05\x01\x03\x00\xff\x0b"
+	file := filepath.Join(t.TempDir(), "bad.cloister")
+	if err := signed(t, []byte(wasm), key, 0).WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	a := &app{stdout: plainStream(&out), stderr: plainStream(&errs)}
+	_, err := a.install(t.Context(), &installFlags{yes: true}, file, "")
+	var refused *trust.Error
+	if !errors.As(err, &refused) || refused.Step != trust.StepImports || refused.State != trust.StateInvalid {
+		t.Fatalf("install: %v", err)
+	}
+	where, err := storeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(where, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := s.Current(); err != nil || len(g.Entries) != 0 {
+		t.Errorf("installed: %+v, %v", g, err)
 	}
 }

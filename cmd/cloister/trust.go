@@ -1,18 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
@@ -111,26 +113,34 @@ func policyText(s *stream, p *trust.Policy, path string) string {
 	return b.String() + s.paint(styleDim, "in "+escapeLine(path)) + "\n"
 }
 
+// lockPolicy keeps other processes from changing the policy until unlock.
+func lockPolicy(flag string) (unlock func() error, err error) {
+	path, _, err := trustPath(flag)
+	if err != nil {
+		return nil, err
+	}
+	return lockFile(path)
+}
+
+// lockFile locks a file, whose folder is made for this user alone.
+func lockFile(path string) (unlock func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, &exitError{code: exitInternal, err: err}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if unlock, err = safefile.Lock(ctx, path); err != nil {
+		return nil, &exitError{code: exitFailed, err: fmt.Errorf("changing %s: %w", path, err), hint: "another cloister is changing it; try again"}
+	}
+	return unlock, nil
+}
+
 // savePolicy writes the policy; its folder is made, for this user alone.
 func savePolicy(p *trust.Policy, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &exitError{code: exitInternal, err: err}
 	}
 	return p.Save(path)
-}
-
-// readBounded reads a file of at most a number of bytes.
-func readBounded(name string, most int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", name, most)
-	}
-	return data, err
 }
 
 func (a *app) trustRemove() *cobra.Command {
@@ -161,8 +171,14 @@ nobody adds it again.`,
 	return cmd
 }
 
-// changePolicy reads the policy, changes it and writes it.
-func (a *app) changePolicy(flag, done string, change func(*trust.Policy) error) error {
+// changePolicy reads the policy, changes it and writes it, while no other process does:
+// a revocation must not be lost.
+func (a *app) changePolicy(flag, done string, change func(*trust.Policy) error) (err error) {
+	unlock, err := lockPolicy(flag)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	p, path, err := readPolicy(flag)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
@@ -58,10 +59,15 @@ func (a *app) trustAdd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) addTrust(f *trustAddFlags, name string) error {
+func (a *app) addTrust(f *trustAddFlags, name string) (err error) {
 	if (f.issuer == "") != (f.subject == "") {
 		return usageError(errors.New("an identity needs both --issuer and --subject"), "")
 	}
+	unlock, err := lockPolicy(f.trust)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	p, path, err := readPolicy(f.trust)
 	if errors.Is(err, trust.ErrNoPolicy) {
 		p, err = &trust.Policy{}, nil
@@ -70,7 +76,7 @@ func (a *app) addTrust(f *trustAddFlags, name string) error {
 		return err
 	}
 	if f.root != "" {
-		if p.TrustedRoot, err = readBounded(f.root, trust.MaxPolicyBytes); err != nil {
+		if p.TrustedRoot, err = safefile.Read(f.root, trust.MaxPolicyBytes); err != nil {
 			return usageError(fmt.Errorf("--trusted-root: %w", err), "")
 		}
 	}

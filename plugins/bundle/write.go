@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 type namedFile struct {
@@ -79,25 +81,7 @@ func (a *Artifact) WriteTar(w io.Writer) error {
 
 // WriteFile writes a .cloister file, see [Artifact.WriteTar]. A file of that name is replaced whole or stays as it was.
 func (a *Artifact) WriteFile(name string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".cloister-*")
-	if err != nil {
-		return fail(ErrFiles, "%v", err)
-	}
-	defer os.Remove(f.Name()) // fails after the rename, when there is nothing to remove
-	err = a.WriteTar(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	return filesError(err)
+	return filesError(safefile.Replace(name, 0o644, a.WriteTar))
 }
 
 // WriteLayout writes the OCI image layout into a directory, which must be new or empty. It is there whole or not at all.

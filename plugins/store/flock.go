@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 // How often a lock is tried. A writer holds it for some milliseconds, or as long as a disk takes for a large plugin.
@@ -13,9 +15,6 @@ const (
 	firstWait = time.Millisecond
 	mostWait  = 20 * time.Millisecond
 )
-
-// errLocked: somebody else has the lock.
-var errLocked = errors.New("locked")
 
 // lock takes the store's lock: exclusive for writers, shared for those who read several files that a writer could collect.
 // The kernel holds it for the open file, so that it ends with the process, however that ends. The files themselves stay for
@@ -46,11 +45,11 @@ func (f folder) take(ctx context.Context, name string, exclusive bool) (*os.File
 	}
 	wait := firstWait
 	for {
-		err := tryLock(file, exclusive)
+		err := safefile.TryLock(file, exclusive)
 		if err == nil {
 			return file, nil
 		}
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, safefile.ErrLocked) {
 			return nil, errors.Join(fmt.Errorf("%w: lock it: %w", ErrDir, err), file.Close())
 		}
 		timer := time.NewTimer(wait)

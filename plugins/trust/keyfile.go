@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 // Endings of the files of a key pair, the same as cosign's.
@@ -30,7 +32,7 @@ func WriteKeys(base string, private, public []byte) error {
 
 // LoadKeyFile reads a private key from a file, see [LoadKey].
 func LoadKeyFile(path string, password []byte) (*SigningKey, error) {
-	data, err := readFile(path, maxKeyBytes)
+	data, err := safefile.Read(path, maxKeyBytes)
 	if err != nil {
 		return nil, fmt.Errorf("reading the private key: %w", err)
 	}

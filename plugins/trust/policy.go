@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 // PolicyVersion is the version of the policy file that this package reads and writes. Others are refused.
@@ -113,7 +112,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 
 // LoadPolicy reads a policy from a file. Where there is none the error is [ErrNoPolicy] and fs.ErrNotExist.
 func LoadPolicy(path string) (*Policy, error) {
-	data, err := readFile(path, MaxPolicyBytes)
+	data, err := safefile.Read(path, MaxPolicyBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s; write one, or add a publisher to make it: %w", ErrNoPolicy, path, err)
 	}
@@ -158,7 +157,7 @@ func (p *Policy) Save(path string) error {
 	if len(data) > MaxPolicyBytes {
 		return fmt.Errorf("%w: %d bytes are more than %d", ErrPolicy, len(data), MaxPolicyBytes)
 	}
-	if err := writeFile(path, data, 0o600); err != nil {
+	if err := safefile.ReplaceBytes(path, 0o600, data); err != nil {
 		return fmt.Errorf("writing the trust policy: %w", err)
 	}
 	return nil
@@ -174,69 +173,4 @@ func (p *Policy) use() (*compiled, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-// readFile reads a regular file of at most max bytes. Anything else could block or have no end.
-func readFile(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read from: nothing is lost
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, most)
-	}
-	return data, nil
-}
-
-// writeFile replaces path by data in one rename, on disk when it returns.
-func writeFile(path string, data []byte, mode fs.FileMode) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".cloister-*") // made with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()           // the first error counts
-			_ = os.Remove(f.Name()) // left behind at worst; its name says what it is
-		}
-	}()
-	if err := f.Chmod(mode); err != nil {
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir puts a rename on disk, where the system can sync a directory.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // not every file system can; the rename itself has happened
-	return d.Close()
 }

@@ -1,6 +1,6 @@
 //go:build unix && !aix
 
-package store
+package safefile
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks the open file, or gives errLocked at once. Closing the file unlocks it.
-func tryLock(file *os.File, exclusive bool) error {
+// TryLock locks the open file, or gives ErrLocked at once. Closing the file unlocks it.
+func TryLock(file *os.File, exclusive bool) error {
 	how := unix.LOCK_SH | unix.LOCK_NB
 	if exclusive {
 		how = unix.LOCK_EX | unix.LOCK_NB
@@ -20,7 +20,7 @@ func tryLock(file *os.File, exclusive bool) error {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EWOULDBLOCK):
-			return errLocked
+			return ErrLocked
 		default:
 			return err
 		}
