@@ -194,10 +194,10 @@ func TestHostileRegistry(t *testing.T) {
 			return isWasm(h, name)
 		}), ErrNotFound, "fetching the wasm"},
 		{"escapes in an error", tagged(func(h *hostile, w http.ResponseWriter) {
-			http.Error(w, `{"errors":[{"code":"DENIED","message":"\u001b]0;pwned\u0007\nline","detail":"`+strings.Repeat("x", 9000)+`"}]}`, 403)
+			http.Error(w, `{"errors":[{"code":"DENIED","message":"\u001b]0;pwned\u0007\nline","detail":"`+strings.Repeat("x", 9000)+`"}]}`, http.StatusForbidden)
 		}), ErrAuth, "status 403"},
 		{"server error", tagged(func(h *hostile, w http.ResponseWriter) { http.Error(w, "boom", 500) }), ErrRegistry, "status 500"},
-		{"rate limit", tagged(func(h *hostile, w http.ResponseWriter) { http.Error(w, "", 429) }), ErrRegistry, "status 429"},
+		{"rate limit", tagged(func(h *hostile, w http.ResponseWriter) { http.Error(w, "", http.StatusTooManyRequests) }), ErrRegistry, "status 429"},
 
 		{"signatures cannot be listed", at("referrers", func(h *hostile, w http.ResponseWriter, _ string) bool {
 			http.Error(w, "boom", 500)

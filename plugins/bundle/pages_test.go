@@ -112,7 +112,7 @@ func TestHostileFallbackTag(t *testing.T) {
 		"declared huge": {func(w http.ResponseWriter) { beginIndex(w, "1099511627776") }, ErrBounds},
 		"no JSON":       {func(w http.ResponseWriter) { send(w, typeOCIIndex, []byte("{")) }, ErrRegistry},
 		"lost":          {func(w http.ResponseWriter) { http.Error(w, "boom", 500) }, ErrRegistry},
-		"forbidden":     {func(w http.ResponseWriter) { http.Error(w, "boom", 403) }, ErrAuth},
+		"forbidden":     {func(w http.ResponseWriter) { http.Error(w, "boom", http.StatusForbidden) }, ErrAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &hostile{a: signed(t, "one")}

@@ -272,17 +272,6 @@ func writeFile(tb testing.TB, path string, data []byte) {
 	}
 }
 
-// copyTree copies a store's folder.
-func copyTree(tb testing.TB, from, to string) {
-	tb.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.Chmod(to, 0o700); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 func sortAll(lists ...*[]string) {
 	for _, l := range lists {
 		slices.Sort(*l)
