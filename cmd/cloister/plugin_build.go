@@ -120,7 +120,7 @@ func (a *app) moduleOf(ctx context.Context, dir, module string) ([]byte, error) 
 // compileSources runs the tools of the sources' language. What they say is shown
 // when they fail.
 func (a *app) compileSources(ctx context.Context, dir string) ([]byte, error) {
-	u := &ui{out: a.stdout, err: a.stderr, open: map[string]string{}, progress: a.stderr.tty}
+	u := &ui{out: a.stdout, err: a.stderr, open: map[string]string{}, noCell: true, progress: a.stderr.tty}
 	u.note = "building " + escapeLine(dir)
 	done := u.watch(ctx)
 	wasm, err := scaffold.Build(ctx, dir, nil)

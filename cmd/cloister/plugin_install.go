@@ -212,7 +212,7 @@ func (a *app) settle(ctx context.Context, f *installFlags, s *store.Store, p *pl
 // compileAhead makes the machine code of a plugin before it is installed: one whose
 // code cannot be used is refused here, and the first run need not wait for it.
 func (a *app) compileAhead(ctx context.Context, f *installFlags, p *planned) error {
-	u := &ui{out: a.stdout, err: a.stderr, open: map[string]string{}, progress: a.stderr.tty && !f.json}
+	u := &ui{out: a.stdout, err: a.stderr, open: map[string]string{}, noCell: true, progress: a.stderr.tty && !f.json}
 	done := u.watch(ctx)
 	defer done()
 	compiled, err := plugins.New(p.Manifest, p.Artifact.Files().Wasm, p.Origin(p.ref), &plugins.LoadOptions{CacheDir: pluginCache(), Progress: u.compiling})

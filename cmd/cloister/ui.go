@@ -24,7 +24,9 @@ type ui struct {
 	// no cell and no plugin writes between a question and its answer.
 	turn sync.Mutex
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// noCell: there is no cell to tell of, only what the note says.
+	noCell   bool
 	progress bool // show a progress line
 	held     bool // a question is on the screen
 	drawn    bool
@@ -120,7 +122,10 @@ func (u *ui) progressLine(since time.Duration, width int) string {
 		what = "waiting for " + strings.Join(names, ", ")
 	}
 	end := fmt.Sprintf(" · %d s · Ctrl-C stops", int(since.Seconds()))
-	if u.note != "" {
+	switch {
+	case u.noCell && u.note != "":
+		what = u.note
+	case u.note != "":
 		what += " · " + u.note
 	}
 	return clip(what, width-textWidth(end)) + end

@@ -34,6 +34,9 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 	check(60, "running · 3 s · Ctrl-C stops")
+	u.noCell, u.note = true, "compiling acme.hello"
+	check(60, "compiling acme.hello · 3 s · Ctrl-C stops")
+	u.noCell, u.note = false, ""
 	start("1", "cloister:core:sleep")
 	start("2", "cloister:acme.csv:csv_query")
 	start("3", "cloister:core:sleep")
