@@ -4,42 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
-	osexec "os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 
+	"github.com/cloister-wasm/cloister/internal/guesttest"
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
-// buildPlugin builds a plugin of testdata/plugins, once.
-func buildPlugin(name string) func() ([]byte, error) {
-	return sync.OnceValues(func() ([]byte, error) {
-		dir, err := os.MkdirTemp("", name+"-*")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		out := filepath.Join(dir, "plugin.wasm")
-		cmd := osexec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/plugins/"+name)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return nil, &buildError{string(text), err}
-		}
-		return os.ReadFile(out)
-	})
-}
-
-var boardWasm, maliceWasm = buildPlugin("board"), buildPlugin("malice")
-
-type buildError struct {
-	text string
-	err  error
-}
-
-func (e *buildError) Error() string { return e.err.Error() + "\n" + e.text }
+var (
+	boardWasm  = guesttest.Go("./testdata/plugins/board")
+	maliceWasm = guesttest.Go("./testdata/plugins/malice")
+)
 
 // object is a JSON object that a test changes before it is written.
 type object = map[string]any
@@ -93,12 +70,9 @@ func tryBoard(t testing.TB, manifest object, o plugins.LoadOptions) (*plugins.Pl
 	return tryPlugin(t, boardWasm, manifest, o)
 }
 
-func tryPlugin(t testing.TB, build func() ([]byte, error), manifest object, o plugins.LoadOptions) (*plugins.Plugin, error) {
+func tryPlugin(t testing.TB, guest guesttest.Guest, manifest object, o plugins.LoadOptions) (*plugins.Plugin, error) {
 	t.Helper()
-	wasm, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := guest.Wasm(t)
 	text, err := json.Marshal(manifest)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +81,7 @@ func tryPlugin(t testing.TB, build func() ([]byte, error), manifest object, o pl
 	if err != nil {
 		return nil, err
 	}
-	o.AllowUnsignedUnsafe, o.CacheDir = true, pluginCache(t)
+	o.AllowUnsignedUnsafe, o.CacheDir = true, cacheDir
 	p, err := plugins.New(m, bytes.Clone(wasm), plugins.Origin{Unsigned: true}, &o)
 	if err != nil {
 		return nil, err
@@ -137,15 +111,19 @@ func computedNamespace() object {
 	return ns
 }
 
-// pluginCache is a folder for machine code that the tests of this process share:
+// cacheDir is a folder for plugins' machine code that the tests of this process share:
 // compiling one of these modules takes a second.
-var pluginCacheDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "cloister-plugins-*") })
+var cacheDir string
 
-func pluginCache(t testing.TB) string {
-	t.Helper()
-	dir, err := pluginCacheDir()
-	if err != nil {
-		t.Fatal(err)
+func TestMain(m *testing.M) {
+	var err error
+	if cacheDir, err = os.MkdirTemp("", "cloister-plugins-*"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	return dir
+	code := m.Run()
+	if err := os.RemoveAll(cacheDir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
 }

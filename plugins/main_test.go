@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/guesttest"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -32,31 +31,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildWasm builds a package of this module for wasip1.
-func buildWasm(pkg, name string) func() ([]byte, error) {
-	return sync.OnceValues(func() ([]byte, error) {
-		out := filepath.Join(buildDir, name)
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, pkg)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, text)
-		}
-		return os.ReadFile(out)
-	})
-}
-
 var (
-	guestWasm   = buildWasm("./testdata/guest", "guest.wasm")
-	exampleWasm = buildWasm("../examples/plugins/csvquery", "example.wasm")
+	guestWasm   = guesttest.Go("./testdata/guest")
+	exampleWasm = guesttest.Go("../examples/plugins/csvquery")
 )
 
-func built(tb testing.TB, get func() ([]byte, error)) []byte {
+func built(tb testing.TB, g guesttest.Guest) []byte {
 	tb.Helper()
-	wasm, err := get()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return wasm
+	return g.Wasm(tb)
 }
 
 // guestManifest has the tools of testdata/guest.

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/cloister-wasm/cloister/internal/guesttest"
 )
 
 var buildDir string
@@ -28,24 +28,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// guestWasm builds testdata/guest once per process; the build cache makes that quick after the first time.
-var guestWasm = sync.OnceValues(func() ([]byte, error) {
-	out := filepath.Join(buildDir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/guest")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the test plugin: %w\n%s", err, text)
-	}
-	return os.ReadFile(out)
-})
+var guestWasm = guesttest.Go("./testdata/guest")
 
 func guest(tb testing.TB) []byte {
 	tb.Helper()
-	wasm, err := guestWasm()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return wasm
+	return guestWasm.Wasm(tb)
 }
 
 // sharedCache is one cache directory for all tests that do not test the cache.
