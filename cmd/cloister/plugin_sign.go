@@ -33,16 +33,20 @@ type signFlags struct {
 func (a *app) pluginSign() *cobra.Command {
 	f := &signFlags{}
 	cmd := &cobra.Command{
-		Use:   "sign FILE|DIR|REF --key FILE.key",
+		Use:   "sign [FILE|DIR|REF] --key FILE.key",
 		Short: "Sign a plugin",
 		Long:  signLong,
-		Example: `  cloister plugin sign . --key acme.key
+		Example: `  cloister plugin sign --key acme.key        # what build made of the folder here
   cloister plugin sign dist/acme.hello-0.1.0.cloister --key acme.key
   cloister plugin sign registry.example/acme/hello:0.1.0 --key acme.key`,
-		Args: exactly(1, "sign takes one FILE, DIR or REF"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.remote.quiet = f.json
-			return pluginFault(cmd.Context(), a.sign(cmd.Context(), f, args[0]))
+			target := "."
+			if len(args) == 1 {
+				target = args[0]
+			}
+			return pluginFault(cmd.Context(), a.sign(cmd.Context(), f, target))
 		},
 		ValidArgsFunction: completePlugins(1),
 	}
