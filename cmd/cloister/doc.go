@@ -5,6 +5,7 @@
 //	cloister catalog list            show the tools that a cell can call
 //	cloister catalog search QUERY
 //	cloister catalog describe ID
+//	cloister trace show FILE|-       draw what a run did, and when
 //	cloister plugin new|test|build|keygen|sign|push     make plugins
 //	cloister plugin pull|verify|inspect|diff            look at plugins
 //	cloister plugin install|update|list|enable|disable|remove|rollback|generations|gc|repair

@@ -42,7 +42,7 @@ Environment:
 		return strings.TrimRight(fs.FlagUsagesWrapped(min(a.stdout.width(), fileWidth)), "\n")
 	})
 	cmd.AddCommand(a.runCommand(), a.catalogCommand(), a.engineCommand(), a.versionCommand(),
-		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.loginCommand(), a.logoutCommand())
+		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.loginCommand(), a.logoutCommand(), a.traceCommand())
 	cmd.InitDefaultCompletionCmd()
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {
