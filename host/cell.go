@@ -192,6 +192,8 @@ func (c *cell) perform(oc *openCall) {
 		input, err := c.run.mapInput(ctx, oc.member, oc.tc.Input)
 		if err != nil {
 			s.err = c.run.plainError(ctx, oc.member.tool, err)
+			oc.tc.Unsigned = oc.member.tool.Unsigned
+			c.run.emit(oc.tc, notMapped(s.err))
 			return
 		}
 		oc.tc.Input = input

@@ -203,12 +203,19 @@ func (c *cell) requestMember(request int, rest []byte) error {
 		input, err := m.call.MapArgs(list)
 		if err != nil {
 			c.telemetry.CallCount++
-			c.answer(request, nil, &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: "invalid_input"})
+			te := &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: "invalid_input"}
+			c.run.emit(&ToolCall{ParentID: c.parentID, RunID: c.id, Tool: m.tool.ID, Namespace: m.path, Unsigned: m.tool.Unsigned}, notMapped(te))
+			c.answer(request, nil, te)
 			return nil
 		}
 		args = input
 	}
 	return c.requestCallOf(request, m.tool.ID, m.tool, args, m)
+}
+
+// notMapped is the trace of a call that did not get as far as its tool.
+func notMapped(te *ToolError) TraceEvent {
+	return TraceEvent{Event: "call.denied", Rule: "its arguments were not mapped", Status: te.Code}
 }
 
 func splitArgs(args []byte) ([]json.RawMessage, error) {

@@ -254,7 +254,8 @@ func TestNamespaceCallsExecuteThroughCatalogTools(t *testing.T) {
 	if res.Telemetry.CallCount != 9 {
 		t.Errorf("%d calls, want 9", res.Telemetry.CallCount)
 	}
-	if text := string(trace.copy()); !strings.Contains(text, `"namespace":"Board.update"`) || strings.Contains(text, "uno") {
+	if text := string(trace.copy()); !strings.Contains(text, `"namespace":"Board.update"`) || strings.Contains(text, "uno") ||
+		!strings.Contains(text, `"status":"bad_arguments","rule":"its arguments were not mapped"`) || !strings.Contains(text, `"status":"invalid_input","rule":"its arguments were not mapped"`) {
 		t.Errorf("the trace:\n%s", text)
 	}
 }
