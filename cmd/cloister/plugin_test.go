@@ -168,23 +168,9 @@ func TestSignLayout(t *testing.T) {
 
 // What is installed is found by its id.
 func TestInspectInstalled(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("CLOISTER_DATA_DIR", dir)
+	key, policy := acme(t)
+	dir, trustFile := t.TempDir(), os.Getenv("CLOISTER_TRUST")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
-	private, public, err := trust.GenerateKey("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := trust.LoadKey(private, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy := &trust.Policy{Publishers: []trust.Publisher{{Name: "acme", Keys: []trust.Key{{PublicKey: string(public)}},
-		Owns: trust.Ownership{IDs: []string{"acme."}, Tools: []string{"*"}}}}}
-	trustFile := filepath.Join(dir, "trust.json")
-	if err := policy.Save(trustFile); err != nil {
-		t.Fatal(err)
-	}
 	artifact := tiny(t, "1.2.3")
 	signature, err := trust.Sign(t.Context(), artifact, key)
 	if err != nil {

@@ -263,37 +263,11 @@ func TestHostileRegistry(t *testing.T) {
 				panic(err)
 			}
 			m := other.referrer(h.a.signatures[0])
-			h.override = func(w http.ResponseWriter, r *http.Request) bool {
-				kind, name := pathEnd(r)
-				switch {
-				case kind == "referrers":
-					d := describe(typeOCIManifest, m)
-					d.ArtifactType = SignatureType
-					send(w, typeOCIIndex, encode(ociIndex{SchemaVersion: 2, Manifests: []descriptor{d}}))
-				case name == digestOf(m):
-					send(w, typeOCIManifest, m)
-				default:
-					return false
-				}
-				return true
-			}
+			h.override = onlyReferrer(m)
 		}, ErrFormat, "not about this plugin"},
 		{"a signature's type hides another", func(h *hostile) {
 			m := []byte(strings.Replace(string(h.a.referrer(h.a.signatures[0])), SignatureType, "application/x", 1))
-			h.override = func(w http.ResponseWriter, r *http.Request) bool {
-				kind, name := pathEnd(r)
-				switch {
-				case kind == "referrers":
-					d := describe(typeOCIManifest, m)
-					d.ArtifactType = SignatureType
-					send(w, typeOCIIndex, encode(ociIndex{SchemaVersion: 2, Manifests: []descriptor{d}}))
-				case name == digestOf(m):
-					send(w, typeOCIManifest, m)
-				default:
-					return false
-				}
-				return true
-			}
+			h.override = onlyReferrer(m)
 		}, ErrFormat, "artifactType"},
 	}
 	for _, tt := range tests {
@@ -306,5 +280,23 @@ func TestHostileRegistry(t *testing.T) {
 			}
 			wantError(t, err, tt.kind, tt.text)
 		})
+	}
+}
+
+// onlyReferrer lists one manifest as the artifact's signature, and gives it.
+func onlyReferrer(m []byte) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		kind, name := pathEnd(r)
+		switch {
+		case kind == "referrers":
+			d := describe(typeOCIManifest, m)
+			d.ArtifactType = SignatureType
+			send(w, typeOCIIndex, encode(ociIndex{SchemaVersion: 2, Manifests: []descriptor{d}}))
+		case name == digestOf(m):
+			send(w, typeOCIManifest, m)
+		default:
+			return false
+		}
+		return true
 	}
 }

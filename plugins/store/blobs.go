@@ -112,20 +112,11 @@ const maxBlobBytes = bundle.MaxWasmBytes
 // Artifact reads an artifact of any generation that is kept, with its signatures, by its digest. It is whole but not
 // verified: ask a trust.Policy. Errors are ErrNotInstalled for a digest that no generation has, and ErrDamaged.
 func (s *Store) Artifact(digest string) (*bundle.Artifact, error) {
-	f, err := s.open(false)
+	f, now, done, err := s.look()
 	if err != nil {
 		return nil, err
 	}
-	defer f.close() // nothing was written
-	release, err := f.lockBriefly()
-	if err != nil {
-		return nil, err
-	}
-	defer release() // closing a file that was only read
-	now, err := f.current()
-	if err != nil {
-		return nil, err
-	}
+	defer done()
 	if e, ok := now.withDigest(digest); ok {
 		return f.artifact(e)
 	}

@@ -153,6 +153,24 @@ func (s *Store) Current() (*Generation, error) {
 	return g, errors.Join(err, f.close())
 }
 
+// look opens the store for reading several files of the current generation, which nobody collects until done.
+func (s *Store) look() (f folder, now *Generation, done func(), err error) {
+	if f, err = s.open(false); err != nil {
+		return f, nil, nil, err
+	}
+	release, err := f.lockBriefly()
+	if err != nil {
+		return f, nil, nil, errors.Join(err, f.close())
+	}
+	if now, err = f.current(); err != nil {
+		return f, nil, nil, errors.Join(err, release(), f.close())
+	}
+	return f, now, func() {
+		_ = release() // closing a file that was only read
+		_ = f.close() // nothing was written
+	}, nil
+}
+
 // Generations lists all that are kept, oldest first, the current one last. One that is damaged is left out and its
 // [*DamageError] is part of the error, next to the list of the others; without a current one there is no list.
 func (s *Store) Generations() ([]*Generation, error) {

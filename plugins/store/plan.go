@@ -41,20 +41,11 @@ func (s *Store) Plan(v *trust.Verified) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.open(false)
+	f, now, done, err := s.look()
 	if err != nil {
 		return nil, err
 	}
-	defer f.close() // nothing was written
-	release, err := f.lockBriefly()
-	if err != nil {
-		return nil, err
-	}
-	defer release() // closing a file that was only read
-	now, err := f.current()
-	if err != nil {
-		return nil, err
-	}
+	defer done()
 	if err := now.conflicts(&after); err != nil {
 		return nil, err
 	}
