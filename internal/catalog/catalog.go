@@ -16,6 +16,7 @@ type Catalog struct {
 	convenience map[string]string
 	counts      map[string]int
 	search      *searchIndex
+	searchMCP   func() *searchIndex // made at the first use
 	digest      func() string
 }
 
@@ -118,7 +119,24 @@ func (c *Catalog) index(visible []numbered) error {
 		}
 	}
 	c.search = x.finish()
+	c.searchMCP = sync.OnceValue(c.indexMCP)
 	return nil
+}
+
+// indexMCP makes the tools of MCP servers searchable.
+func (c *Catalog) indexMCP() *searchIndex {
+	x := newIndexer(c.counts[SourceMCP])
+	for _, e := range c.entries {
+		if e.guest() {
+			continue
+		}
+		params, err := parseSchema(e.Parameters)
+		if err != nil { // cannot be: it was parsed when the entry was completed
+			continue
+		}
+		x.add(e, params)
+	}
+	return x.finish()
 }
 
 // Len returns the number of tools, MCP tools included.

@@ -130,6 +130,15 @@ func newEntry(index int, in *Entry) (*Entry, error) {
 	return &out, nil
 }
 
+// Validate says what is wrong with one entry by itself: an [EntryError], as [Build] gives it.
+func Validate(in *Entry) error {
+	e, err := newEntry(0, in)
+	if err == nil {
+		_, _, err = e.finish(0)
+	}
+	return err
+}
+
 func tierFits(e *Entry) bool {
 	switch e.Source {
 	case SourceCloister:

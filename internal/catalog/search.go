@@ -45,17 +45,27 @@ const (
 // the tool world count for less than the word itself, typing errors are mended where a word is unknown. Ties are broken by id.
 //
 // An empty query, or "*", gives the first entries in catalog order. A limit of 0 or less gives none.
-func (c *Catalog) Search(query string, limit int) []*Entry {
-	if limit <= 0 || len(c.search.docs) == 0 {
+func (c *Catalog) Search(query string, limit int) []*Entry { return c.search.top(query, limit) }
+
+// SearchMCP is Search over the tools of MCP servers, which Search does not find. The index is made at its first use.
+func (c *Catalog) SearchMCP(query string, limit int) []*Entry {
+	if c.counts[SourceMCP] == 0 {
+		return nil
+	}
+	return c.searchMCP().top(query, limit)
+}
+
+func (x *searchIndex) top(query string, limit int) []*Entry {
+	if limit <= 0 || len(x.docs) == 0 {
 		return nil
 	}
 	if q := strings.TrimSpace(firstBytes(query, maxQueryLen)); q == "" || q == "*" {
-		return slices.Clone(c.search.docs[:min(limit, len(c.search.docs))])
+		return slices.Clone(x.docs[:min(limit, len(x.docs))])
 	}
-	hits := c.search.find(query, limit, 0)
+	hits := x.find(query, limit, 0)
 	result := make([]*Entry, len(hits))
 	for i, doc := range hits {
-		result[i] = c.search.docs[doc]
+		result[i] = x.docs[doc]
 	}
 	return result
 }

@@ -1,0 +1,134 @@
+package mcpapi
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+)
+
+// Bounds of texts in comments, in runes and lines.
+const (
+	maxDescription = 1000
+	maxParam       = 200
+	maxTitle       = 100
+	maxLines       = 40
+)
+
+// line makes hostile prose fit for one line of a comment, at most limit runes.
+func line(s string, limit int) string {
+	s = commentText(strings.Join(strings.Fields(catalog.CleanText(oneLineEnd(cut(s, limit)), false)), " "))
+	return firstRunes(s, limit)
+}
+
+// lines makes hostile prose fit for the lines of a comment: at most limit runes in all, without empty lines and white space at the ends.
+func lines(s string, limit int) []string {
+	var out []string
+	for l := range strings.SplitSeq(catalog.CleanText(oneLineEnd(cut(s, limit)), true), "\n") {
+		l = commentText(strings.TrimSpace(strings.ReplaceAll(l, "\t", " ")))
+		if l == "" {
+			continue
+		}
+		if len(out) == maxLines || limit <= 0 {
+			out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "…") + "…"
+			return out
+		}
+		l = firstRunes(l, limit)
+		limit -= utf8.RuneCountInString(l)
+		if strings.HasPrefix(l, "@") { // a tag of ours is one that a property has
+			l = `\` + l
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n")
+
+// cut shortens a text that is far too long before it is looked at: what is left holds limit runes and much white space.
+func cut(s string, limit int) string {
+	if most := limit * 8; len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
+
+// oneLineEnd writes the ends of lines that catalog.CleanText would drop as "\n".
+func oneLineEnd(s string) string {
+	if !strings.ContainsAny(s, "\r\v\f") { // nearly always; a Replacer copies all the same
+		return s
+	}
+	return lineEnds.Replace(s)
+}
+
+// commentText takes the marks of comments out of cleaned text. The end comes last: what "/*" becomes must not make a new one of "/*/".
+func commentText(s string) string {
+	if strings.IndexByte(s, '*') < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "/*", "/ *"), "*/", "* /")
+}
+
+// firstRunes shortens a text to limit runes.
+func firstRunes(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n == limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// quote writes a string of TypeScript in ASCII. The result can stand in a comment too.
+func quote(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + 2)
+	b.WriteByte('"')
+	last := rune(0)
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\' || r == '/' && last == '*' || r == '*' && last == '/':
+			b.WriteByte('\\')
+			b.WriteByte(byte(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case ' ' <= r && r <= '~':
+			b.WriteByte(byte(r))
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			writeEscape(&b, high)
+			writeEscape(&b, low)
+		default:
+			writeEscape(&b, r)
+		}
+		last = r
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func writeEscape(b *strings.Builder, unit rune) {
+	const hex = "0123456789abcdef"
+	b.WriteString(`\u`)
+	for shift := 12; shift >= 0; shift -= 4 {
+		b.WriteByte(hex[unit>>shift&15])
+	}
+}
+
+// propertyKey writes the name of a property.
+func propertyKey(name string) string {
+	switch {
+	case name == "__proto__": // {__proto__: x} would set the prototype
+		return `["__proto__"]`
+	case isIdentifier(name):
+		return name
+	}
+	return quote(name)
+}
