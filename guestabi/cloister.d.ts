@@ -43,8 +43,27 @@ interface ToolCatalog {
 /** All tools of this run but those of MCP servers, in catalog order. Frozen. */
 declare const ALL_TOOLS: readonly ToolCatalogEntry[];
 declare const tools: ToolCatalog;
-/** MCP servers by name. */
-declare const MCP: Readonly<Record<string, any>>;
+/**
+ * MCP servers by name in camelCase, and their tools: `await MCP.github.createIssue({…})`.
+ * The declarations of a run's own servers are in `API.read("mcp/<server>.d.ts")`.
+ */
+declare const MCP: {
+  /** Ranks the tools of all servers for a query, best first. */
+  readonly $search: (query: string, options?: { limit?: number }) => Promise<{ call: string; server: string; tool: string; description: string }[]>;
+  readonly [server: string]: any;
+};
+
+/** What every server of MCP has beside its tools. */
+interface McpServer {
+  /** The declaration of the server, or of one tool; `schema` adds that tool's JSON Schemas. */
+  readonly $api: (tool?: string, options?: { schema?: boolean }) => Promise<{
+    server: string; declaration: string; tools?: string[]; tool?: string; id?: string; schema?: { parameters: unknown; returns: unknown };
+  }>;
+  /** Set if the server has resources. Binary contents come as a handle. */
+  readonly resources?: { list(): Promise<{ resources: unknown[]; resourceTemplates: unknown[] }>; read(input: { uri: string }): Promise<{ contents: unknown[] }> };
+  /** Set if the server has prompts. */
+  readonly prompts?: { list(): Promise<{ prompts: unknown[] }>; get(input: { name: string; arguments?: Record<string, string> }): Promise<{ description?: string; messages: unknown[] }> };
+}
 /** Namespaces of plugins by their global name. */
 declare const namespaces: Readonly<Record<string, any>>;
 /** Declaration files about this run's tools. */

@@ -42,6 +42,9 @@ type Setup struct {
 	Files map[string]string `json:"files"`
 	// Namespaces are the globals of plugins.
 	Namespaces []GuestNamespace `json:"namespaces"`
+	// MCP is the scope of the global MCP, as GuestNamespace.Scope has it. Nil is an
+	// empty object.
+	MCP json.RawMessage `json:"mcp,omitempty"`
 	// MaxOutput bounds the run's output, in UTF-16 units of its JSON text. The
 	// host counts again, in bytes.
 	MaxOutput int `json:"maxOutput"`

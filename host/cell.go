@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
@@ -38,6 +39,7 @@ type cell struct {
 	calls     int       // numbers the calls of this cell
 	single    *openCall // a call that the driver is to run itself
 	started   bool      // the first turn was made
+	resumed   time.Time // when the wait that drives it restored it
 	saved     [32]byte  // SHA-256 of the snapshot in the store
 	yields    []int     // requests of yield_control, settled by the next wait
 
@@ -55,6 +57,9 @@ type cell struct {
 	expires  time.Time
 
 	attention chan struct{} // capacity 1: a call began or ended to wait for approval
+
+	grants grants      // answers that hold for this cell
+	files  attachments // binaries of tools' results
 }
 
 // openCall is a tool call that has not been delivered to the guest.
@@ -68,9 +73,12 @@ type openCall struct {
 	// member is the namespace function that was called, if its plugin maps the
 	// arguments: then the call's input are those.
 	member *member
-	done   bool
-	since  time.Time
-	held   int // bytes that count in cell.held
+	// lent is the client tool of a call that needs approval before the caller of Exec
+	// sees it.
+	lent  *catalog.Entry
+	done  bool
+	since time.Time
+	held  int // bytes that count in cell.held
 }
 
 // Bounds on what one cell makes the host keep, in bytes. A guest's own memory is
@@ -184,10 +192,14 @@ func (c *cell) nextLocked() []*openCall {
 // perform runs a call through the dispatcher and settles it, also if the tool ends
 // the goroutine.
 func (c *cell) perform(oc *openCall) {
+	if oc.lent != nil {
+		c.performClient(oc)
+		return
+	}
 	s := settlement{request: oc.request, err: &ToolError{Name: "Error", Message: "the tool " + oc.tc.Tool + " failed inside", Code: "tool_failed"}}
 	defer func() { c.settle(s) }()
 	waiting := c.approvalWatch(oc)
-	ctx := context.WithValue(c.ctx, callKey{}, callValue{run: c.run, call: oc.tc, cell: c, open: oc, waiting: waiting})
+	ctx := context.WithValue(c.ctx, callKey{}, callValue{run: c.run, call: oc.tc, cell: c, open: oc, waiting: waiting, files: &c.files})
 	if oc.member != nil {
 		input, err := c.run.mapInput(ctx, oc.member, oc.tc.Input)
 		if err != nil {
@@ -213,6 +225,9 @@ func (c *cell) approvalWatch(oc *openCall) func(bool) {
 			oc.approval = time.Now()
 		}
 		c.mu.Unlock()
+		if !on {
+			c.answered()
+		}
 		c.draw()
 	}
 }

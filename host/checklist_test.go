@@ -19,7 +19,7 @@ import (
 )
 
 // TestChecklist proves the validation checklist of the code mode contract, one
-// subtest a line, but for the lines about MCP.
+// subtest a line.
 func TestChecklist(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"disabled-config-leaves-tools-unchanged":       checkDisabled,
@@ -29,6 +29,9 @@ func TestChecklist(t *testing.T) {
 		"all-effective-tools-in-ALL_TOOLS":             checkAllTools,
 		"denied-tools-not-in-ALL_TOOLS":                checkDenied,
 		"search-describe-call-work":                    checkSearchDescribeCall,
+		"mcp-declarations-without-a-bridge-call":       checkMCPDeclarations,
+		"mcp-api-inline":                               TestMCPInlineAPI,
+		"mcp-calls-by-namespace-only":                  checkMCPCalls,
 		"control-tools-hidden-on-both-sides":           checkControlTools,
 		"nested-calls-keep-approval-and-hooks":         checkApprovalAndHooks,
 		"shell-exec-hidden-but-callable-by-id":         checkShellExec,

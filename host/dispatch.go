@@ -28,14 +28,14 @@ func (r *Run) dispatch(ctx context.Context, tc *ToolCall, waiting func(bool)) (o
 		return nil, r.unknownTool(tc.Tool)
 	}
 	ref := e.Ref.(*toolRef)
-	tc.Name, tc.Owner, tc.Unsigned, tc.Approval = e.Name, e.Owner, e.Unsigned, ref.approval
+	tc.Name, tc.Owner, tc.Unsigned, tc.Approval, tc.untrusted = e.Name, e.Owner, e.Unsigned, ref.approval, ref.mcp
 	start := time.Now()
 	r.emit(tc, TraceEvent{Event: "call.start", InputBytes: len(tc.Input)})
 	out, err := r.callTool(ctx, tc, e, ref, waiting)
 	end := TraceEvent{Event: "call.end", Status: "ok", OutputBytes: len(out), DurationMs: ms(time.Since(start))}
 	if err != nil {
 		terr = r.plainError(ctx, e, err)
-		end.Status = terr.Code
+		end.Status, end.Rule = terr.Code, tc.rule
 		out = nil
 	}
 	r.emit(tc, end)
@@ -51,10 +51,7 @@ func (r *Run) callTool(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref 
 			return nil, refusal("refused by a hook: "+err.Error(), "call_refused")
 		}
 	}
-	if err := checkInput(ref, e, tc.Input); err != nil {
-		return nil, err
-	}
-	if err := r.approve(ctx, tc, ref, waiting); err != nil {
+	if err := r.permit(ctx, tc, e, ref, waiting); err != nil {
 		return nil, err
 	}
 	if ref.prepare != nil {
@@ -136,33 +133,6 @@ func checkJSON(s *schema.Schema, text json.RawMessage, what string) error {
 	return nil
 }
 
-// approve asks for approval where the tool needs it. Without an approver a call
-// that needs one is refused: it never passes unasked.
-func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting func(bool)) error {
-	if ref.approval == "" || ref.approval == ApprovalNever {
-		return nil
-	}
-	if r.h.o.Approve == nil {
-		return refusal("the tool "+tc.Tool+" needs approval and this host has no approver (Options.Approve)", "approval_unavailable")
-	}
-	if waiting != nil {
-		waiting(true)
-		defer waiting(false)
-	}
-	d, err := r.h.o.Approve(ctx, tc)
-	switch {
-	case err != nil:
-		return refusal("approval of "+tc.Tool+" could not be asked for", "approval_failed")
-	case !d.Approved:
-		msg := "the call of " + tc.Tool + " was not approved"
-		if d.Reason != "" {
-			msg += ": " + d.Reason
-		}
-		return refusal(msg, "approval_denied")
-	}
-	return nil
-}
-
 func refusal(message, code string) *ToolError {
 	return &ToolError{Name: "PermissionError", Message: message, Code: code}
 }
@@ -180,6 +150,10 @@ func (r *Run) unknownTool(id string) *ToolError {
 }
 
 func (r *Run) traceDenied(tc *ToolCall) {
+	if rule, ok := r.hidden[tc.Tool]; ok {
+		r.emit(tc, TraceEvent{Event: "call.denied", Rule: rule})
+		return
+	}
 	for _, x := range r.cat.Excluded() {
 		if x.ID == tc.Tool {
 			r.emit(tc, TraceEvent{Event: "call.denied", Rule: x.Verdict.String()})
@@ -267,23 +241,28 @@ const maxShownID = 300
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func (r *Run) emit(tc *ToolCall, e TraceEvent) {
-	if r.h.o.Trace == nil {
+	if r.h.o.Trace == nil && r.o.OnEvent == nil {
 		return
 	}
 	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, clip(tc.Tool, maxShownID), tc.Unsigned
-	e.Namespace, e.Caller = tc.Namespace, tc.Caller
+	e.Namespace, e.Caller, e.Untrusted = tc.Namespace, tc.Caller, tc.untrusted
 	r.stamp(&e)
 }
 
 // stamp completes an event with time and scope, and hands it to the sink.
 func (r *Run) stamp(e *TraceEvent) {
-	if r.h.o.Trace == nil {
+	if r.h.o.Trace == nil && r.o.OnEvent == nil {
 		return
 	}
 	e.Time = r.h.o.Now()
 	e.AgentID, e.AgentRunID, e.SessionID = r.scope.AgentID, r.scope.AgentRunID, r.scope.SessionID
 	e.Sender, e.Channel = r.scope.Sender, r.scope.Channel
-	r.h.o.Trace.Emit(*e)
+	if r.h.o.Trace != nil {
+		r.h.o.Trace.Emit(*e)
+	}
+	if r.o.OnEvent != nil {
+		r.o.OnEvent(*e)
+	}
 }
 
 type callKey struct{}
@@ -296,6 +275,8 @@ type callValue struct {
 	open    *openCall  // the cell's call, of which this may be a part
 	waiting func(bool) // of the cell's call
 	chain   callChain
+	files   *attachments // where binaries of results go
+	direct  *direct      // the direct call that this is for, or a part of
 }
 
 // withCall gives the context of a tool's call. It keeps what is known of the

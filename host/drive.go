@@ -137,6 +137,9 @@ func (c *cell) next(ctx context.Context, deadline time.Time) (bool, *Result) {
 		c.mu.Unlock()
 		until := deadline
 		if !person.IsZero() {
+			if person.Before(c.resumed) { // the answer may be on its way
+				person = c.resumed
+			}
 			until = earlier(deadline, person.Add(approvalGrace))
 		}
 		switch {

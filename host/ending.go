@@ -268,6 +268,7 @@ func isIdentifierByte(b byte) bool {
 // result completes a Result with output and telemetry.
 func (c *cell) result(r *Result) *Result {
 	r.Output = c.output
+	r.Attachments = c.files.ofResult(r)
 	t := c.telemetry
 	c.run.fillTelemetry(&t)
 	t.CalledTools = append([]string{}, t.CalledTools...)

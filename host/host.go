@@ -55,6 +55,9 @@ type Host struct {
 	engine    *quickjs.Engine
 	templates templateCache
 
+	setting  sync.Mutex // held while a toolset is replaced
+	sessions sessionGrants
+
 	transformOnce  sync.Once
 	transformer    Transformer
 	closeTransform func() error
@@ -65,6 +68,7 @@ type Host struct {
 	runs      map[*Run]struct{}
 	suspended map[string]*cell
 	sweeper   *time.Timer
+	sweepDue  time.Time      // when sweeper fires
 	active    sync.WaitGroup // execs and waits in flight; grows under mu, while not closed
 }
 
@@ -90,6 +94,9 @@ func New(_ context.Context, o *Options) (*Host, error) {
 	if h.o.Snapshots == nil {
 		h.o.Snapshots = &memoryStore{}
 	}
+	if h.o.ApprovalTTL <= 0 {
+		h.o.ApprovalTTL = 24 * time.Hour
+	}
 	if h.o.MaxToolOutputBytes <= 0 {
 		h.o.MaxToolOutputBytes = 4 << 20
 	}
@@ -97,7 +104,7 @@ func New(_ context.Context, o *Options) (*Host, error) {
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
-	tools, err := h.newToolset(h.o.Plugins)
+	tools, err := h.newToolset(h.o.Plugins, h.o.MCP)
 	if err != nil {
 		return nil, err
 	}

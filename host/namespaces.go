@@ -21,16 +21,19 @@ type runNamespaces struct {
 	// Below is known once the scopes are.
 	built   bool
 	setup   []guestabi.GuestNamespace
+	mcp     json.RawMessage // the tree of MCP
 	members []member
 	key     string // names the scopes in the key of the template
 }
 
-// member is a function of a namespace. The guest names it by its number.
+// member is a function of a namespace or of an MCP server. The guest names it by its number.
 type member struct {
-	of   *pluginNamespace
-	path string // "Issues.update", for the trace
-	call *namespace.Call
-	tool *catalog.Entry
+	of *pluginNamespace // nil for one of an MCP server
+	// answer is set for what the host answers itself, from the catalog.
+	answer func(c *cell, request int, m *member, args []json.RawMessage)
+	path   string // "Issues.update", for the trace
+	call   *namespace.Call
+	tool   *catalog.Entry
 }
 
 // visibleNamespaces gives the namespaces whose required tools are all in the
@@ -103,6 +106,11 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 	text, err := json.Marshal(setup)
 	if err != nil {
 		return nil, fmt.Errorf("describing namespaces to the guest: %w", err)
+	}
+	// Members of MCP come behind: their numbers depend on those of the scopes, which the
+	// key of the template holds.
+	if n.mcp, err = growMCP(r.mcp, &members); err != nil {
+		return nil, fmt.Errorf("describing MCP servers to the guest: %w", err)
 	}
 	if len(setup) > 0 {
 		sum := sha256.Sum256(text)
@@ -190,6 +198,14 @@ func (c *cell) requestMember(request int, rest []byte) error {
 		return badMessage()
 	}
 	m := &c.run.namespaces.members[number]
+	if m.answer != nil {
+		list, err := splitArgs(args)
+		if err != nil {
+			return badMessage()
+		}
+		m.answer(c, request, m, list)
+		return nil
+	}
 	if !m.call.MapInput {
 		list, err := splitArgs(args)
 		if err != nil {

@@ -33,7 +33,14 @@ type Options struct {
 	// shows as pending with method "interrupt", and Run.Resolve or Run.Reject
 	// answers. It may block as long as it takes.
 	OnInterrupt func(ctx context.Context, call *ToolCall, payload json.RawMessage) (json.RawMessage, error)
-	// Lock is what was accepted of plugins' tools. A tool that differs from it is
+	// MCP are the MCP servers; see Host.SetMCP.
+	MCP []MCPServer
+	// Policy decides about tools and calls after the globs. Nil allows what they allow.
+	Policy Policy
+	// ApprovalTTL is how long a run that waits for approval is kept, in place of
+	// snapshotTtlSeconds. Default 24 hours.
+	ApprovalTTL time.Duration
+	// Lock is what was accepted of the tools of plugins and MCP servers. A tool that differs from it is
 	// left out until it is accepted; Host.Drift names it. Nil accepts all.
 	Lock *lock.File
 	// Trace receives the events of all runs. See NewJSONLTrace.
@@ -83,7 +90,10 @@ type RunOptions struct {
 	// is settled with Run.Resolve or Run.Reject, from any goroutine. Without it,
 	// exec returns as soon as only client calls are open.
 	OnClientCall func(call PendingToolCall)
-	// OnProgress receives what tools report with ReportProgress.
+	// OnEvent is told of this run's trace events, beside Options.Trace, from many
+	// goroutines. It must not block for long: it is on the path of every call.
+	OnEvent func(e TraceEvent)
+	// OnProgress receives what tools report with ReportProgress, and *MCPProgress of MCP tools.
 	OnProgress func(call *ToolCall, progress any)
 }
 
@@ -130,17 +140,27 @@ type ToolCall struct {
 	Tool, Name, Owner string
 	// Unsigned says that the tool comes from a plugin without a signature.
 	Unsigned bool
-	// Approval is what the tool declares.
+	// Approval is what the tool asks for, or what the policy put in its place.
 	Approval Approval
 	Input    json.RawMessage
 	Scope    Scope
+
+	untrusted bool
+	rule      string // of a denial
 }
 
 // Decision is the answer to a request for approval.
 type Decision struct {
-	Approved bool
+	Approved bool `json:"approved"`
 	// Reason is shown to the guest when the call is refused.
-	Reason string
+	Reason string `json:"reason,omitempty"`
+	// Extent says for what an approval holds. A tool whose approval is "always" is
+	// asked for every time, whatever was answered before.
+	Extent Extent `json:"extent,omitempty"`
+	// Envelope approves further calls of the same run, within bounds.
+	Envelope *Envelope `json:"envelope,omitempty"`
+	// By says who decided, for the trace.
+	By string `json:"by,omitempty"`
 }
 
 // Transformer turns a cell's TypeScript into JavaScript. Both are the body of an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
@@ -18,7 +19,12 @@ type toolRef struct {
 	approval        Approval
 	plugin          *plugins.Plugin // whose tool it is, if it is a plugin's
 	timeout         time.Duration
-	client          bool // executed by the caller of Exec
+	client          bool           // executed by the caller of Exec
+	mcp             bool           // a tool, resource or prompt of an MCP server
+	original        *MCPTool       // as the server has it; nil for resources and prompts
+	structured      *schema.Schema // of an MCP tool's structuredContent
+	definition      func() string  // hash of what the tool says of itself
+	facts           *ToolFacts
 	invoke          func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)
 	// prepare, if set, does what comes before a call and does not count against
 	// its timeout: a plugin is compiled at its first use.
@@ -45,7 +51,7 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: owner, Tier: tier,
 		Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
 	}
-	return e, h.compile(&e, ref)
+	return e, h.complete(&e, ref)
 }
 
 func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
@@ -63,7 +69,7 @@ func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, err
 		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: p.ID(), Tier: catalog.External,
 		Parameters: t.Parameters, Returns: t.Returns, Unsigned: p.Unsigned(), Ref: ref,
 	}
-	return e, h.compile(&e, ref)
+	return e, h.complete(&e, ref)
 }
 
 func (h *Host) clientTool(t ClientTool) (catalog.Entry, error) {
@@ -76,7 +82,29 @@ func (h *Host) clientTool(t ClientTool) (catalog.Entry, error) {
 		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceClient, Owner: app, Tier: catalog.Client,
 		Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
 	}
-	return e, h.compile(&e, ref)
+	return e, h.complete(&e, ref)
+}
+
+// complete compiles a tool's schemas and gathers what a policy may know of it.
+func (h *Host) complete(e *catalog.Entry, ref *toolRef) error {
+	id, err := catalog.ID(e.Source, e.Owner, e.Name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	f := &ToolFacts{ID: id, Source: e.Source, Owner: e.Owner, Name: e.Name, Unsigned: e.Unsigned, Approval: ref.approval}
+	if f.Approval == "" {
+		f.Approval = ApprovalNever
+	}
+	if p := ref.plugin; p != nil {
+		o := p.Origin()
+		f.Signer, f.Publisher = o.Signer, o.Publisher
+	}
+	ref.facts = f
+	said := *e
+	ref.definition = sync.OnceValue(func() string {
+		return lock.HashTool(said.Name, said.Description, said.Parameters, said.Returns).Hash
+	})
+	return h.compile(e, ref)
 }
 
 // anyObject is the input schema of a tool that declares none.

@@ -47,8 +47,11 @@ type Result struct {
 	Line, Column int
 
 	// Output is what the run has put out so far, in order.
-	Output    []OutputItem
-	Telemetry Telemetry
+	Output []OutputItem
+	// Attachments are the images, sounds and other binaries whose handles stand in
+	// Value or Output. They are not part of the JSON.
+	Attachments []Attachment
+	Telemetry   Telemetry
 }
 
 // OutputItem is one item of a run's output.

@@ -22,7 +22,9 @@ type Run struct {
 	catalogKey  string
 	scopes      sync.Mutex // held while the scopes of namespaces are computed
 	namespaces  runNamespaces
-	tools       []*catalog.Entry // as the guest numbers them
+	mcp         []*runMCPServer
+	hidden      map[string]string // ids that the policy hides, and the rules
+	tools       []*catalog.Entry  // as the guest numbers them
 	description func() string
 
 	ctx    context.Context
@@ -92,14 +94,17 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 			entries = append(entries, e)
 		}
 	}
+	scope := Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
+	entries, hidden := h.visible(ctx, scope, entries)
 	cat, err := catalog.Build(entries, layers...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTool, err)
 	}
-	r := &Run{h: h, o: o, toolset: tools, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}}
-	r.scope = Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
+	r := &Run{h: h, o: o, toolset: tools, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, scope: scope}
 	r.catalogKey = cat.Digest()
+	r.hidden = hidden
 	r.namespaces.visible = visibleNamespaces(tools, cat)
+	r.mcp = visibleMCP(tools, cat)
 	r.tools = cat.GuestTools()
 	r.description = sync.OnceValue(func() string { return describeExec(r) })
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -118,6 +123,22 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 
 // Active says whether code mode is active: it is enabled and the run has tools.
 func (r *Run) Active() bool { return r.h.cfg.Enabled && r.cat.Len() > 0 }
+
+// Stale says that the host's tools have changed since the run was made, or that the
+// host is closed. A new run with the same scope has the new ones; cells of this one
+// can be waited for through it until this one is closed.
+func (r *Run) Stale() bool {
+	r.h.mu.Lock()
+	defer r.h.mu.Unlock()
+	return r.h.closed || r.h.tools != r.toolset
+}
+
+// Idle says that no cell of the run is running or suspended.
+func (r *Run) Idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.cells) == 0
+}
 
 // Close ends the run: open calls are cancelled, suspended cells dropped, plugin
 // instances closed. Execs and waits in flight end as aborted.
@@ -257,33 +278,6 @@ func (r *Run) Describe(id string) (*CatalogEntry, error) {
 	}
 	c := entryOf(e, true)
 	return &c, nil
-}
-
-// Call runs a tool directly, through the same dispatcher as nested calls. It is
-// for surfaces without code mode. It ends with the run, and gives ErrClosed after.
-func (r *Run) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, error) {
-	if r.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(r.ctx, cancel)()
-	r.mu.Lock()
-	closed := r.closed
-	r.mu.Unlock()
-	if closed {
-		return nil, ErrClosed
-	}
-	callID, err := r.h.newID("call_")
-	if err != nil {
-		return nil, err
-	}
-	tc := &ToolCall{ID: callID, Tool: id, Input: input, Scope: r.scope}
-	out, terr := r.dispatch(ctx, tc, nil)
-	if terr != nil {
-		return nil, terr
-	}
-	return out, nil
 }
 
 func (h *Host) searchLimit(limit int, unset bool) (int, error) {

@@ -12,9 +12,18 @@ import (
 
 // ToolDefinition is a tool as a model sees it.
 type ToolDefinition struct {
+	// Name is unique in a surface, and of a form that all providers take: letters, digits,
+	// '_' and '-', at most 64.
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+	// ID is the catalog id, for CallTool; empty for exec and wait.
+	ID string `json:"-"`
+	// Label is a short title; Returns is the schema of the result. Both may be empty.
+	Label   string          `json:"-"`
+	Returns json.RawMessage `json:"-"`
+	// Annotations are the author's own words about an MCP tool.
+	Annotations ToolAnnotations `json:"-"`
 }
 
 // The schemas of the two control tools. They are flat, since some providers
@@ -35,11 +44,7 @@ func (r *Run) Surface() []ToolDefinition {
 			{Name: "wait", Description: waitDescription, Parameters: waitParameters},
 		}
 	}
-	out := []ToolDefinition{}
-	for _, e := range r.cat.Entries() {
-		out = append(out, ToolDefinition{Name: e.Name, Description: e.Description, Parameters: e.Parameters})
-	}
-	return out
+	return directSurface(r.cat.Entries())
 }
 
 // indexBudget bounds the index of tools in the exec description, in tokens.
@@ -60,9 +65,10 @@ func describeExec(r *Run) string {
 - Calls run side by side with Promise.all. Await every call.
 - text(value), json(value) and console.log add to the output; keep it small.
 - yield_control() hands back to you in the middle; call wait to go on.
-- await API.list() and await API.read(path) show declaration files; MCP holds the tools of MCP servers by name.
+- await API.list() and await API.read(path) show declaration files, of MCP servers above all; MCP holds their tools.
 A result with status "waiting" has a runId: call wait with it.
 `)
+	b.WriteString(r.describeMCP())
 	b.WriteString(r.describeNamespaces())
 	b.WriteString("\nTools:\n")
 	b.WriteString(r.cat.Index(indexBudget))

@@ -61,8 +61,8 @@ func (h *Host) unreserve(c *cell) {
 // park leaves the cell waiting. It says false if the cell was aborted meanwhile:
 // nobody else would end it then.
 func (c *cell) park() bool {
-	ttl := time.Duration(c.h.cfg.SnapshotTTLSeconds) * time.Second
 	c.mu.Lock()
+	ttl := c.ttlLocked()
 	c.state, c.driving, c.expires = guestabi.StateWaiting, false, c.h.o.Now().Add(ttl)
 	aborted := c.ctx.Err() != nil
 	if aborted {
@@ -77,14 +77,47 @@ func (c *cell) park() bool {
 	return true
 }
 
+// ttlLocked is how long the cell is kept while it waits. People take longer than
+// tools.
+func (c *cell) ttlLocked() time.Duration {
+	ttl := time.Duration(c.h.cfg.SnapshotTTLSeconds) * time.Second
+	for _, oc := range c.open {
+		if !oc.approval.IsZero() && !oc.done {
+			return max(ttl, c.h.o.ApprovalTTL)
+		}
+	}
+	return ttl
+}
+
+// answered makes a suspended cell expire as usual after its last approval.
+func (c *cell) answered() {
+	c.mu.Lock()
+	ttl, waiting := c.ttlLocked(), c.state == guestabi.StateWaiting
+	if waiting {
+		c.expires = c.h.o.Now().Add(ttl)
+	}
+	c.mu.Unlock()
+	if waiting {
+		c.h.schedule(ttl)
+	}
+}
+
 // schedule makes the sweeper run no later than after d. There is one timer for
 // all suspended runs, and none while there are none.
 func (h *Host) schedule(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.sweeper == nil && !h.closed {
-		h.sweeper = time.AfterFunc(d, h.sweep)
+	if h.closed {
+		return
 	}
+	due := time.Now().Add(d)
+	if h.sweeper != nil {
+		if !due.Before(h.sweepDue) {
+			return
+		}
+		h.sweeper.Stop() // one that runs already sweeps once more than it must
+	}
+	h.sweeper, h.sweepDue = time.AfterFunc(d, h.sweep), due
 }
 
 // sweep expires what is due and sets the next alarm.

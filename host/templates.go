@@ -120,7 +120,7 @@ func (r *Run) template(ctx context.Context) (*templateRef, error) {
 			return nil, err
 		}
 		setup, err := json.Marshal(guestabi.Setup{
-			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: map[string]string{}, Namespaces: ns.setup,
+			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: mcpFiles(r.mcp), Namespaces: ns.setup, MCP: ns.mcp,
 			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * QueuedPerPending,
 		})
 		if err != nil {

@@ -17,6 +17,9 @@ import (
 type toolset struct {
 	entries    []catalog.Entry
 	namespaces []*pluginNamespace
+	plugins    []*plugins.Plugin
+	servers    []MCPServer
+	mcp        []*mcpServer // those of servers, completed
 	drift      []error
 	release    []func() // of the plugins
 	users      int      // runs, and the host while it is the newest; guarded by Host.mu
@@ -36,10 +39,30 @@ type pluginNamespace struct {
 // Plugins stay the caller's. One that is no longer wanted is to be retired
 // (plugins.Plugin.Retire), which closes it when its last run has ended.
 func (h *Host) SetPlugins(ctx context.Context, ps []*plugins.Plugin) error {
+	return h.setTools(ctx, func(ts *toolset) ([]*plugins.Plugin, []MCPServer) { return ps, ts.servers })
+}
+
+// SetMCP replaces the host's MCP servers, as SetPlugins does plugins. A tool that
+// cannot be registered is left out and named in MCPStatus: one server takes no
+// other down.
+func (h *Host) SetMCP(ctx context.Context, servers []MCPServer) error {
+	return h.setTools(ctx, func(ts *toolset) ([]*plugins.Plugin, []MCPServer) { return ts.plugins, servers })
+}
+
+// setTools puts a new toolset in place of the newest.
+func (h *Host) setTools(ctx context.Context, change func(*toolset) ([]*plugins.Plugin, []MCPServer)) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	next, err := h.newToolset(ps)
+	h.setting.Lock()
+	defer h.setting.Unlock()
+	h.mu.Lock()
+	current, closed := h.tools, h.closed
+	h.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	next, err := h.newToolset(change(current))
 	if err != nil {
 		return err
 	}
@@ -68,8 +91,8 @@ func (h *Host) Drift() []error {
 }
 
 // newToolset builds a toolset and holds its plugins, or holds none of them.
-func (h *Host) newToolset(ps []*plugins.Plugin) (ts *toolset, err error) {
-	ts = &toolset{}
+func (h *Host) newToolset(ps []*plugins.Plugin, servers []MCPServer) (ts *toolset, err error) {
+	ts = &toolset{plugins: slices.Clone(ps), servers: slices.Clone(servers)}
 	defer func() {
 		if err != nil {
 			ts.drop()
@@ -90,6 +113,9 @@ func (h *Host) newToolset(ps []*plugins.Plugin) (ts *toolset, err error) {
 		if err := h.addPlugin(ts, p); err != nil {
 			return ts, err
 		}
+	}
+	if err := h.addServers(ts, servers); err != nil {
+		return ts, err
 	}
 	// A trial build reports ids that are taken and schemas that do not compile
 	// now, and not in the first run.

@@ -14,8 +14,8 @@ import (
 type TraceEvent struct {
 	Time time.Time `json:"time"`
 	// Event is exec.start, exec.end, wait.start, wait.end, call.start, call.end,
-	// call.denied, search, describe, suspend, resume, expire, abort, or
-	// namespace.refused with the reason as its status.
+	// call.denied, approval.asked, approval.decided, search, describe, suspend, resume,
+	// expire, abort, or namespace.refused with the reason as its status.
 	Event string `json:"event"`
 	RunID string `json:"runId"`
 	// CallID and ParentID relate a nested call to the exec that made it.
@@ -23,6 +23,9 @@ type TraceEvent struct {
 	ParentID string `json:"parentId,omitempty"`
 	Tool     string `json:"tool,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
+	// Untrusted says that the call is one of an MCP server, whose texts anybody may
+	// have written.
+	Untrusted bool `json:"untrusted,omitempty"`
 	// Namespace is the function that a cell called, or a namespace that was refused.
 	Namespace string `json:"namespace,omitempty"`
 	// Caller is the plugin that made the call, if no cell did.
@@ -37,6 +40,8 @@ type TraceEvent struct {
 	Status      string          `json:"status,omitempty"`
 	Reason      guestabi.Reason `json:"reason,omitempty"`
 	Rule        string          `json:"rule,omitempty"` // of a denial
+	By          string          `json:"by,omitempty"`   // who decided about an approval; "grant" or "envelope" for an earlier answer
+	Extent      Extent          `json:"extent,omitempty"`
 	DurationMs  float64         `json:"durationMs,omitempty"`
 	InputBytes  int             `json:"inputBytes,omitempty"`
 	OutputBytes int             `json:"outputBytes,omitempty"`

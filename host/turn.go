@@ -232,32 +232,6 @@ func (c *cell) requestCallOf(request int, id string, e *catalog.Entry, input []b
 	return nil
 }
 
-// requestClient opens a call that the caller of Exec executes. It passes the same
-// checks as any other before the caller sees it.
-func (c *cell) requestClient(oc *openCall, e *catalog.Entry) {
-	tc, ref := oc.tc, e.Ref.(*toolRef)
-	tc.Name, tc.Owner = e.Name, e.Owner
-	c.run.emit(tc, TraceEvent{Event: "call.start", InputBytes: len(tc.Input)})
-	var err error
-	if hook := c.h.o.Hooks.BeforeToolCall; hook != nil {
-		if herr := hook(c.ctx, tc); herr != nil {
-			err = refusal("refused by a hook: "+herr.Error(), "call_refused")
-		}
-	}
-	if err == nil {
-		err = checkInput(ref, e, tc.Input)
-	}
-	if err != nil {
-		c.answer(oc.request, nil, c.run.plainError(c.ctx, e, err))
-		return
-	}
-	oc.client = true
-	c.begin(oc)
-	if f := c.run.o.OnClientCall; f != nil {
-		f(c.pendingOf(oc))
-	}
-}
-
 // answer settles a request that the host answers itself.
 func (c *cell) answer(request int, value json.RawMessage, err *ToolError) {
 	if err != nil && err.Name == "" {

@@ -144,6 +144,7 @@ func (c *cell) resume(ctx context.Context, deadline time.Time) *Result {
 	if err := c.restore(ctx); err != nil {
 		return c.failed(ctx, err)
 	}
+	c.resumed = time.Now()
 	return c.drive(ctx, deadline)
 }
 

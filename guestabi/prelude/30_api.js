@@ -1,4 +1,4 @@
-// The guest API: tools, ALL_TOOLS, MCP, API, text, json, yield_control, console.
+// The guest API: tools, ALL_TOOLS, API, text, json, yield_control, console.
 const tools = { __proto__: null };
 
 const helpers = {
@@ -92,7 +92,6 @@ freeze(console);
 
 define(globalThis, 'tools', tools);
 define(globalThis, 'ALL_TOOLS', setup.tools);
-define(globalThis, 'MCP', freeze({ __proto__: null }));
 define(globalThis, 'API', api);
 define(globalThis, 'console', console);
 for (const name of ownKeys(cell)) define(globalThis, name, freeze(cell[name]));

@@ -1,4 +1,4 @@
-// The namespaces of plugins: frozen objects of data, and functions that each send
+// The namespaces of plugins, and MCP: frozen objects of data, and functions that each send
 // the number of a call with its arguments. The host knows what a number stands
 // for; guestabi/wire.go has the form of the tree.
 function callable(name, number) {
@@ -30,7 +30,9 @@ function grow(name, node) {
   if (kind === 'v') return frozen(rest);
   const object = kind === 'a' ? [] : {};
   for (const key of ownKeys(rest)) {
-    if (kind === 'o' || key !== 'length') define(object, key, grow(key, rest[key]));
+    if (kind === 'a' && key === 'length') continue;
+    // $api and $search are no tools: loops over a server's tools pass them by.
+    defineProperty(object, key, { __proto__: null, value: grow(key, rest[key]), enumerable: key[0] !== '$' });
   }
   return freeze(object);
 }
@@ -41,4 +43,5 @@ for (const namespace of setup.namespaces ?? []) {
   define(namespaces, namespace.name, scope);
   define(globalThis, namespace.name, scope);
 }
+define(globalThis, 'MCP', setup.mcp === undefined ? freeze({ __proto__: null }) : grow('MCP', setup.mcp));
 define(globalThis, 'namespaces', freeze(namespaces));

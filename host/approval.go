@@ -1,0 +1,67 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Extent says for what a Decision holds.
+type Extent string
+
+// Extents of a decision. A refusal always holds for one call.
+const (
+	// ApproveOnce is for this call alone; the zero value means the same.
+	ApproveOnce Extent = "once"
+	// ApproveRun is for all calls of this tool by the same exec.
+	ApproveRun Extent = "run"
+	// ApproveSession is for all calls of this tool in the same session of the same agent.
+	ApproveSession Extent = "session"
+)
+
+// Envelope approves calls ahead: at most Calls calls of the tool in the same run,
+// this one included, as long as the arguments in Fixed are as they are there. It
+// is counted down by the dispatcher.
+type Envelope struct {
+	// Calls is 1 to MaxEnvelopeCalls.
+	Calls int `json:"calls"`
+	// Fixed is an object. Each of its members must be in a call's input with an equal
+	// value; other members of the input are free. Nil fixes the whole input as it is in this call.
+	Fixed json.RawMessage `json:"fixed,omitempty"`
+}
+
+// MaxEnvelopeCalls bounds an Envelope.
+const MaxEnvelopeCalls = 10_000
+
+// PendingApproval is a question that waits for an answer.
+type PendingApproval struct {
+	// ID names the question: ApprovalQueue.Decide answers it.
+	ID   string    `json:"id"`
+	Call *ToolCall `json:"call"`
+	// Since is when it was asked.
+	Since time.Time `json:"since"`
+}
+
+// ApprovalQueue is an approver for programs where the answer comes from elsewhere:
+// its Approve, the value for Options.Approve, puts the call into a list and waits
+// until somebody answers with Decide. It is safe for concurrent use.
+type ApprovalQueue struct{ queue approvalQueue }
+
+// NewApprovalQueue makes an empty queue.
+func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{} }
+
+// Approve implements Options.Approve. It waits for Decide, or for ctx.
+func (q *ApprovalQueue) Approve(ctx context.Context, call *ToolCall) (Decision, error) {
+	return q.queue.approve(ctx, call)
+}
+
+// Pending lists the open questions, oldest first.
+func (q *ApprovalQueue) Pending() []PendingApproval { return q.queue.pending() }
+
+// Changed gives a channel that is closed when the list next changes. Take it before
+// Pending, so that no change is missed.
+func (q *ApprovalQueue) Changed() <-chan struct{} { return q.queue.changedChannel() }
+
+// Decide answers a question. ErrUnknownApproval means that it is not open: never
+// asked, answered already, or its call has ended.
+func (q *ApprovalQueue) Decide(id string, d Decision) error { return q.queue.decide(id, d) }

@@ -1,0 +1,123 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Attachment is a binary that a tool gave. It never enters a guest: a cell sees its
+// handle, and puts it where the binary is to be.
+type Attachment struct {
+	// Handle is "cloister-attachment:" and 32 hexadecimal digits.
+	Handle string
+	// Kind is "image", "audio" or "blob".
+	Kind string
+	// MIMEType and URI are as the server gave them; both may be empty.
+	MIMEType, URI string
+	Data          []byte
+}
+
+const handlePrefix = "cloister-attachment:"
+
+// Bounds on the attachments that one cell, or one direct call, keeps.
+const (
+	MaxAttachments     = 64
+	MaxAttachmentBytes = 32 << 20 // together
+)
+
+// attachments are those of one cell. They live as long as it does.
+type attachments struct {
+	mu    sync.Mutex
+	items []Attachment
+	bytes int
+}
+
+// add keeps a binary and says under which handle, or why not.
+func (a *attachments) add(h *Host, c *MCPContent) (handle, refused string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case len(a.items) >= MaxAttachments:
+		return "", fmt.Sprintf("left out: the run has %d attachments already", len(a.items)), nil
+	case a.bytes+len(c.Data) > MaxAttachmentBytes:
+		return "", fmt.Sprintf("left out: with its %d bytes the run's attachments would have more than %d", len(c.Data), MaxAttachmentBytes), nil
+	}
+	handle, err = h.newID(handlePrefix)
+	if err != nil {
+		return "", "", err
+	}
+	a.bytes += len(c.Data)
+	a.items = append(a.items, Attachment{Handle: handle, Kind: c.Kind, MIMEType: c.MIMEType, URI: c.URI, Data: slices.Clone(c.Data)})
+	return handle, "", nil
+}
+
+// named gives the attachments whose handles stand in one of the texts.
+func (a *attachments) named(texts ...[]byte) []Attachment {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []Attachment
+	for _, it := range a.items {
+		if slices.ContainsFunc(texts, func(t []byte) bool { return bytes.Contains(t, []byte(it.Handle)) }) {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// ofResult gives the attachments that a result names.
+func (a *attachments) ofResult(res *Result) []Attachment {
+	a.mu.Lock()
+	none := len(a.items) == 0
+	a.mu.Unlock()
+	if none {
+		return nil
+	}
+	texts := [][]byte{res.Value}
+	for _, it := range res.Output {
+		texts = append(texts, it.Value, []byte(it.Text))
+	}
+	return a.named(texts...)
+}
+
+// contentJSON writes a content item for a guest: as the server sent it, with a
+// handle in place of what is binary.
+func (a *attachments) contentJSON(h *Host, c *MCPContent) (json.RawMessage, error) {
+	if c.Data == nil {
+		return c.JSON, nil
+	}
+	handle, refused, err := a.add(h, c)
+	if err != nil {
+		return nil, err
+	}
+	var item map[string]json.RawMessage
+	if err := json.Unmarshal(c.JSON, &item); err != nil || item == nil {
+		return nil, fmt.Errorf("a content item is no object: %w", err)
+	}
+	into := item
+	if c.Kind == "blob" {
+		into = nil // Unmarshal would merge into the item
+		if err := json.Unmarshal(item["resource"], &into); err != nil || into == nil {
+			return nil, fmt.Errorf("a resource item has no resource: %w", err)
+		}
+	}
+	delete(into, "data")
+	delete(into, "blob")
+	into["bytes"] = json.RawMessage(fmt.Sprint(len(c.Data)))
+	key, text := "handle", handle
+	if refused != "" {
+		key, text = "note", strings.ToValidUTF8(refused, "\uFFFD")
+	}
+	if into[key], err = json.Marshal(text); err != nil {
+		return nil, err
+	}
+	if c.Kind == "blob" {
+		if item["resource"], err = json.Marshal(into); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(item)
+}

@@ -1,0 +1,228 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cloister-wasm/cloister/internal/schema"
+)
+
+// grants are earlier answers that hold for more than one call: those of one cell,
+// or those of one session.
+type grants struct {
+	mu        sync.Mutex
+	tools     map[string]bool // keys of tools that are approved
+	envelopes []*envelope
+	waiting   map[int]*asking
+	next      int
+}
+
+// envelope is an Envelope that is counted down.
+type envelope struct {
+	key   string
+	fixed map[string][]byte // canonical JSON; nil: whole is compared
+	whole []byte
+	left  int
+}
+
+// asking is a call that waits for its answer while another one may bring it.
+type asking struct {
+	key    string
+	input  json.RawMessage
+	cancel context.CancelCauseFunc
+}
+
+// errGranted ends a question that another answer has settled.
+var errGranted = errors.New("an earlier answer covers the call")
+
+// Bounds on what is kept of answers.
+const (
+	maxGrantedTools = 1000 // of one cell or session
+	maxEnvelopes    = 100
+	maxSessions     = 4096
+)
+
+// covers takes a call out of what was approved ahead, and says by what.
+func (g *grants) covers(key string, input json.RawMessage) (by string, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.coversLocked(key, input)
+}
+
+func (g *grants) coversLocked(key string, input json.RawMessage) (string, bool) {
+	if g.tools[key] {
+		return "grant", true
+	}
+	for i, e := range g.envelopes {
+		if e.key != key || !e.fits(input) {
+			continue
+		}
+		if e.left--; e.left == 0 {
+			g.envelopes = append(g.envelopes[:i:i], g.envelopes[i+1:]...)
+		}
+		return "envelope", true
+	}
+	return "", false
+}
+
+// watch has cancel called when a later answer covers the call.
+func (g *grants) watch(key string, input json.RawMessage, cancel context.CancelCauseFunc) (stop func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting == nil {
+		g.waiting = map[int]*asking{}
+	}
+	id := g.next
+	g.next++
+	g.waiting[id] = &asking{key, input, cancel}
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.waiting, id)
+	}
+}
+
+// allow keeps an answer for all calls of a tool. Over the bound it holds for its own
+// call alone.
+func (g *grants) allow(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tools == nil {
+		g.tools = map[string]bool{}
+	}
+	if len(g.tools) < maxGrantedTools {
+		g.tools[key] = true
+	}
+	g.tellLocked()
+}
+
+func (g *grants) put(e *envelope) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.left > 0 && len(g.envelopes) < maxEnvelopes {
+		g.envelopes = append(g.envelopes, e)
+	}
+	g.tellLocked()
+}
+
+// tellLocked ends the questions that are answered now.
+func (g *grants) tellLocked() {
+	for id, a := range g.waiting {
+		if _, ok := g.coversLocked(a.key, a.input); ok {
+			delete(g.waiting, id)
+			a.cancel(errGranted)
+		}
+	}
+}
+
+// newEnvelope checks an Envelope against the call that it was given for.
+func newEnvelope(key string, v *Envelope, input json.RawMessage) (*envelope, error) {
+	if v.Calls < 1 || v.Calls > MaxEnvelopeCalls {
+		return nil, fmt.Errorf("an envelope is for 1 to %d calls, not %d", MaxEnvelopeCalls, v.Calls)
+	}
+	e := &envelope{key: key, left: v.Calls}
+	var err error
+	if v.Fixed == nil {
+		if e.whole, err = schema.Canonical(input); err != nil {
+			return nil, fmt.Errorf("the input has no canonical form: %w", err)
+		}
+	} else if e.fixed, err = canonicalMembers(v.Fixed); err != nil {
+		return nil, fmt.Errorf("the envelope's fixed arguments: %w", err)
+	}
+	if !e.fits(input) {
+		return nil, errors.New("the envelope's fixed arguments are not those of the call")
+	}
+	e.left--
+	return e, nil
+}
+
+func canonicalMembers(object json.RawMessage) (map[string][]byte, error) {
+	var members map[string]json.RawMessage
+	if err := schema.DecodeInto(object, &members, nil); err != nil {
+		return nil, err
+	}
+	if members == nil {
+		return nil, errors.New("must be an object")
+	}
+	out := make(map[string][]byte, len(members))
+	for k, v := range members {
+		text, err := schema.Canonical(v)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = text
+	}
+	return out, nil
+}
+
+func (e *envelope) fits(input json.RawMessage) bool {
+	if e.fixed == nil {
+		text, err := schema.Canonical(input)
+		return err == nil && bytes.Equal(text, e.whole)
+	}
+	members, err := canonicalMembers(input)
+	if err != nil {
+		return false
+	}
+	for k, want := range e.fixed {
+		if got, ok := members[k]; !ok || !bytes.Equal(got, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// sessionKey is whose answers they are. All of it has to agree.
+type sessionKey struct{ agent, session, sender, channel string }
+
+// sessionGrants are the answers that hold for sessions. The oldest session makes
+// room for a new one: then its calls are asked for again.
+type sessionGrants struct {
+	mu    sync.Mutex
+	byKey map[sessionKey]*grants
+	order []sessionKey
+}
+
+// of gives the grants of a session; nil for a scope without one.
+func (s *sessionGrants) of(sc Scope) *grants {
+	if sc.SessionID == "" {
+		return nil
+	}
+	key := sessionKey{sc.AgentID, sc.SessionID, sc.Sender, sc.Channel}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.byKey[key]; g != nil {
+		return g
+	}
+	if s.byKey == nil {
+		s.byKey = map[sessionKey]*grants{}
+	}
+	if len(s.order) >= maxSessions {
+		delete(s.byKey, s.order[0])
+		s.order = s.order[1:]
+	}
+	g := &grants{}
+	s.byKey[key] = g
+	s.order = append(s.order, key)
+	return g
+}
+
+// EndSession forgets the approvals that were given for a session of an agent.
+func (h *Host) EndSession(agentID, sessionID string) {
+	s := &h.sessions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.order[:0:0]
+	for _, key := range s.order {
+		if key.agent == agentID && key.session == sessionID {
+			delete(s.byKey, key)
+			continue
+		}
+		kept = append(kept, key)
+	}
+	s.order = kept
+}

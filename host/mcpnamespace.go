@@ -1,0 +1,176 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/mcpapi"
+	"github.com/cloister-wasm/cloister/internal/namespace"
+)
+
+// runMCPServer is an MCP server as a run sees it: what the policy leaves of it, with
+// the names that a cell uses.
+type runMCPServer struct {
+	api     mcpapi.Server
+	entries []*catalog.Entry // beside api.Tools
+	pseudo  map[string]*catalog.Entry
+}
+
+// visibleMCP gives the servers that have something in the catalog.
+func visibleMCP(ts *toolset, cat *catalog.Catalog) []*runMCPServer {
+	if len(ts.mcp) == 0 {
+		return nil
+	}
+	byOwner := map[string][]*catalog.Entry{}
+	for _, e := range cat.Entries() {
+		if e.Source == catalog.SourceMCP {
+			byOwner[e.Owner] = append(byOwner[e.Owner], e)
+		}
+	}
+	var out []*runMCPServer
+	var titles []string
+	for _, s := range ts.mcp {
+		if entries := byOwner[s.Name]; len(entries) > 0 {
+			out = append(out, newRunMCPServer(s.Name, entries))
+			titles = append(titles, s.Name)
+		}
+	}
+	slices.SortFunc(out, func(a, b *runMCPServer) int { return strings.Compare(a.api.Title, b.api.Title) })
+	slices.Sort(titles)
+	for i, name := range mcpapi.ServerNames(titles) {
+		out[i].api.Name = name
+	}
+	return out
+}
+
+func newRunMCPServer(title string, entries []*catalog.Entry) *runMCPServer {
+	s := &runMCPServer{api: mcpapi.Server{Title: title}, pseudo: map[string]*catalog.Entry{}}
+	var names []string
+	for _, e := range entries {
+		original := e.Ref.(*toolRef).original
+		if original == nil {
+			s.pseudo[e.Name] = e
+			continue
+		}
+		names = append(names, original.Name)
+		s.entries = append(s.entries, e)
+		s.api.Tools = append(s.api.Tools, mcpapi.Tool{
+			ID: e.ID, Original: original.Name, Description: e.Description, Parameters: e.Parameters, Returns: e.Returns,
+		})
+	}
+	for i, name := range mcpapi.ToolNames(names) {
+		s.api.Tools[i].Name = name
+	}
+	s.api.Resources = s.pseudo["resources/read"] != nil || s.pseudo["resources/list"] != nil
+	s.api.Prompts = s.pseudo["prompts/get"] != nil || s.pseudo["prompts/list"] != nil
+	return s
+}
+
+// mcpFiles are the declarations that API.list and API.read serve.
+func mcpFiles(servers []*runMCPServer) map[string]string {
+	files := map[string]string{}
+	if len(servers) == 0 {
+		return files
+	}
+	list := make([]mcpapi.Server, len(servers))
+	for i, s := range servers {
+		list[i] = s.api
+		files["mcp/"+s.api.Name+".d.ts"] = mcpapi.Declaration(&s.api)
+	}
+	files["mcp/index.d.ts"] = mcpapi.Index(list)
+	return files
+}
+
+// growMCP writes the tree of the global MCP and numbers its functions.
+func growMCP(servers []*runMCPServer, members *[]member) (json.RawMessage, error) {
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	type pair = [2]any
+	call := func(path []string, e *catalog.Entry) pair {
+		*members = append(*members, member{
+			path: "MCP." + strings.Join(path, "."), call: &namespace.Call{Tool: e.Name, Path: path}, tool: e,
+		})
+		return pair{"c", len(*members) - 1}
+	}
+	own := func(path string, answer func(*cell, int, *member, []json.RawMessage)) pair {
+		*members = append(*members, member{path: path, answer: answer})
+		return pair{"c", len(*members) - 1}
+	}
+	root := map[string]pair{}
+	for _, s := range servers {
+		name := s.api.Name
+		scope := map[string]pair{}
+		for i, e := range s.entries {
+			js := s.api.Tools[i].Name
+			scope[js] = call([]string{name, js}, e)
+		}
+		for _, group := range []string{"resources", "prompts"} {
+			inner := map[string]pair{}
+			for _, verb := range []string{"list", "read", "get"} {
+				if e := s.pseudo[group+"/"+verb]; e != nil {
+					inner[verb] = call([]string{name, group, verb}, e)
+				}
+			}
+			if len(inner) > 0 {
+				scope[group] = pair{"o", inner}
+			}
+		}
+		scope["$api"] = own("MCP."+name+".$api", s.answerAPI)
+		root[name] = pair{"o", scope}
+	}
+	root["$search"] = own("MCP.$search", answerMCPSearch)
+	return json.Marshal(pair{"o", root})
+}
+
+// Bounds of the part of the exec description that is about MCP servers.
+const (
+	maxMCPShown     = 64  // servers with a line of their own
+	maxMCPToolNames = 400 // bytes of tools' names in all, shared by the servers, at least two names each
+)
+
+// describeMCP teaches which MCP servers there are, with names of tools as far as the
+// budget goes. Their descriptions are in the declarations, which a cell reads.
+func (r *Run) describeMCP() string {
+	if len(r.mcp) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(`
+MCP servers. await MCP.$search("what you need", { limit: 5 }) finds their tools. Read declarations before the first call: await API.read("mcp/<server>.d.ts"), or (await MCP.<server>.$api("<tool>")).declaration. Then await MCP.<server>.<tool>({...}) gives { structuredContent?, content }.
+`)
+	share := max(maxMCPToolNames*4/len(r.mcp), 40)
+	for i, s := range r.mcp {
+		if i == maxMCPShown {
+			fmt.Fprintf(&b, "- %d more: await API.list(\"mcp\")\n", len(r.mcp)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- MCP.%s: %s\n", s.api.Name, s.summary(share))
+	}
+	return b.String()
+}
+
+// summary names the first tools of a server.
+func (s *runMCPServer) summary(share int) string {
+	var parts []string
+	used := 0
+	for i := range s.api.Tools {
+		name := s.api.Tools[i].Name
+		if i >= 2 && used+len(name)+2 > share {
+			parts = append(parts, fmt.Sprintf("%d more", len(s.api.Tools)-i))
+			break
+		}
+		used += len(name) + 2
+		parts = append(parts, name)
+	}
+	if s.api.Resources {
+		parts = append(parts, "resources")
+	}
+	if s.api.Prompts {
+		parts = append(parts, "prompts")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,303 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/mcpapi"
+	"github.com/cloister-wasm/cloister/internal/schema"
+)
+
+// maxMCPServers bounds the servers of a host.
+const maxMCPServers = 1000
+
+// mcpServer is an MCP server with its tools in the catalog.
+type mcpServer struct {
+	MCPServer
+	faults []error
+	tools  int
+}
+
+// MCPStatus says how a server of Options.MCP or SetMCP stands.
+type MCPStatus struct {
+	Name string
+	// Tools counts those that are registered, whatever the policy says.
+	Tools int
+	// Err says why the server is not available.
+	Err error
+	// Faults are the tools that were left out, each an ErrTool.
+	Faults []error
+}
+
+// MCPStatus lists the MCP servers in the order given.
+func (h *Host) MCPStatus() []MCPStatus {
+	h.mu.Lock()
+	servers := h.tools.mcp
+	h.mu.Unlock()
+	out := make([]MCPStatus, len(servers))
+	for i, s := range servers {
+		out[i] = MCPStatus{Name: s.Name, Tools: s.tools, Err: s.Err, Faults: slices.Clone(s.faults)}
+	}
+	return out
+}
+
+// addServers adds the tools of MCP servers. What is wrong with one tool leaves that
+// one out.
+func (h *Host) addServers(ts *toolset, servers []MCPServer) error {
+	if len(servers) > maxMCPServers {
+		return fmt.Errorf("%w: %d MCP servers, more than %d", ErrTool, len(servers), maxMCPServers)
+	}
+	seen := map[string]bool{}
+	for i := range servers {
+		s := &mcpServer{MCPServer: servers[i]}
+		if _, err := catalog.ID(catalog.SourceMCP, s.Name, "tool"); err != nil {
+			return fmt.Errorf("%w: MCP server: %w", ErrTool, err)
+		}
+		if seen[s.Name] {
+			return fmt.Errorf("%w: two MCP servers have the name %s", ErrTool, s.Name)
+		}
+		seen[s.Name] = true
+		ts.mcp = append(ts.mcp, s)
+		if s.Err != nil {
+			continue
+		}
+		if s.Client == nil {
+			return fmt.Errorf("%w: the MCP server %s has no Client", ErrTool, s.Name)
+		}
+		h.addServer(ts, s)
+	}
+	return nil
+}
+
+func (h *Host) addServer(ts *toolset, s *mcpServer) {
+	names := make([]string, len(s.Tools))
+	for i := range s.Tools {
+		names[i] = s.Tools[i].Name
+	}
+	for i, id := range mcpapi.IDNames(names) {
+		h.addMCPTool(ts, s, h.mcpTool(s, id, &s.Tools[i]))
+	}
+	for _, e := range mcpPseudoTools(s) {
+		h.addMCPTool(ts, s, e)
+	}
+}
+
+func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
+	ref := e.Ref.(*toolRef)
+	err := h.complete(&e, ref)
+	if err == nil {
+		err = catalog.Validate(&e)
+	}
+	if err != nil {
+		s.faults = append(s.faults, fmt.Errorf("%w: the MCP server %s: %w", ErrTool, s.Name, err))
+		return
+	}
+	// What an MCP tool declares is about structuredContent, which mcpValue checks.
+	ref.structured, ref.returns = ref.returns, nil
+	if ref.original != nil {
+		ref.facts.Annotations = ref.original.Annotations
+		if err := h.checkLock(&e); err != nil {
+			ts.drift = append(ts.drift, err)
+			return
+		}
+	}
+	s.tools++
+	ts.entries = append(ts.entries, e)
+}
+
+func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
+	ref := &toolRef{approval: t.Approval, mcp: true, original: t}
+	ref.invoke = func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
+		res, err := s.Client.CallTool(ctx, t, input, func(p MCPProgress) { ReportProgress(ctx, &p) })
+		if err != nil {
+			return nil, err
+		}
+		return r.mcpValue(ctx, ref, res)
+	}
+	return catalog.Entry{
+		Name: id, Label: clip(strings.ToValidUTF8(t.Title, ""), catalog.MaxLabelLen/2), Description: t.Description,
+		Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
+	}
+}
+
+// mcpPseudoTools are resources and prompts of a server as entries of the catalog, so
+// that policy, approvals and trace hold for them too.
+func mcpPseudoTools(s *mcpServer) []catalog.Entry {
+	var out []catalog.Entry
+	add := func(name, description, parameters string, call func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)) {
+		ref := &toolRef{approval: s.Approval, mcp: true, invoke: call}
+		out = append(out, catalog.Entry{
+			Name: name, Description: description, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP,
+			Parameters: json.RawMessage(parameters), Ref: ref,
+		})
+	}
+	if s.Resources {
+		add("resources/list", "Lists the resources and resource templates of the MCP server "+s.Name+".", `{"type":"object","additionalProperties":false}`,
+			func(ctx context.Context, _ *Run, _ json.RawMessage) (json.RawMessage, error) {
+				return s.Client.ListResources(ctx)
+			})
+		add("resources/read", "Reads a resource of the MCP server "+s.Name+".",
+			`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"],"additionalProperties":false}`, s.readResource)
+	}
+	if s.Prompts {
+		add("prompts/list", "Lists the prompts of the MCP server "+s.Name+".", `{"type":"object","additionalProperties":false}`,
+			func(ctx context.Context, _ *Run, _ json.RawMessage) (json.RawMessage, error) {
+				return s.Client.ListPrompts(ctx)
+			})
+		add("prompts/get", "Gives a prompt of the MCP server "+s.Name+" with its arguments filled in.",
+			`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","additionalProperties":{"type":"string"}}},"required":["name"],"additionalProperties":false}`, s.getPrompt)
+	}
+	return out
+}
+
+func (s *mcpServer) readResource(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
+	var in struct {
+		URI string `json:"uri"`
+	}
+	if err := schema.DecodeInto(input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
+		return nil, &ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
+	}
+	items, err := s.Client.ReadResource(ctx, in.URI)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.contentList(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	// A resource item is the contents with a type around them: MCP clients expect the contents.
+	contents := make([]json.RawMessage, 0, len(list))
+	for _, it := range list {
+		var item struct {
+			Resource json.RawMessage `json:"resource"`
+		}
+		if err := json.Unmarshal(it, &item); err != nil || item.Resource == nil {
+			return nil, &ToolError{Message: "the server's resource has no contents", Code: "invalid_tool_result"}
+		}
+		contents = append(contents, item.Resource)
+	}
+	directResult(ctx, &MCPResult{Content: items})
+	return json.Marshal(map[string]any{"contents": contents})
+}
+
+func (s *mcpServer) getPrompt(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
+	var in struct {
+		Name      string            `json:"name"`
+		Arguments map[string]string `json:"arguments"`
+	}
+	if err := schema.DecodeInto(input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
+		return nil, &ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
+	}
+	p, err := s.Client.GetPrompt(ctx, in.Name, in.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	type message struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	out := struct {
+		Description string    `json:"description,omitempty"`
+		Messages    []message `json:"messages"`
+	}{p.Description, []message{}}
+	for i := range p.Messages {
+		list, err := r.contentList(ctx, []MCPContent{p.Messages[i].Content})
+		if err != nil {
+			return nil, err
+		}
+		out.Messages = append(out.Messages, message{p.Messages[i].Role, list[0]})
+	}
+	return json.Marshal(out)
+}
+
+// maxContentItems bounds the items of one result.
+const maxContentItems = 10_000
+
+// contentList writes content items for a guest.
+func (r *Run) contentList(ctx context.Context, items []MCPContent) ([]json.RawMessage, error) {
+	if len(items) > maxContentItems {
+		return nil, &ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: "tool_output_too_large"}
+	}
+	v, _ := ctx.Value(callKey{}).(callValue)
+	files := v.files
+	if files == nil {
+		files = &attachments{}
+	}
+	list := make([]json.RawMessage, 0, len(items))
+	for i := range items {
+		item, err := files.contentJSON(r.h, &items[i])
+		if err != nil {
+			return nil, &ToolError{Message: "the server's result cannot be read", Code: "invalid_tool_result"}
+		}
+		list = append(list, item)
+	}
+	return list, nil
+}
+
+// mcpValue is what a cell gets of an MCP tool's result. A failure is thrown.
+func (r *Run) mcpValue(ctx context.Context, ref *toolRef, res *MCPResult) (json.RawMessage, error) {
+	if res.IsError {
+		return nil, &ToolError{Message: errorText(res), Code: "mcp_tool_error"}
+	}
+	if ref.structured != nil {
+		if res.Structured == nil {
+			return nil, &ToolError{Message: "the tool declares an output schema and gave no structuredContent", Code: "invalid_tool_result"}
+		}
+		if err := checkJSON(ref.structured, res.Structured, "result (structuredContent)"); err != nil {
+			return nil, err
+		}
+	}
+	list, err := r.contentList(ctx, res.Content)
+	if err != nil {
+		return nil, err
+	}
+	directResult(ctx, res)
+	return json.Marshal(struct {
+		Structured json.RawMessage   `json:"structuredContent,omitempty"`
+		Content    []json.RawMessage `json:"content"`
+	}{res.Structured, list})
+}
+
+// errorText is what a failed tool says.
+func errorText(res *MCPResult) string {
+	var b strings.Builder
+	for i := range res.Content {
+		var item struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(res.Content[i].JSON, &item) != nil || item.Text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(clip(item.Text, maxErrorText))
+		if b.Len() > maxErrorText {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return "the tool reported an error without a text"
+	}
+	return clip(b.String(), maxErrorText)
+}
+
+// maxErrorText bounds what is read of a tool's error, in bytes.
+const maxErrorText = 8 << 10
+
+// direct is the direct call that a context is for.
+type direct struct {
+	call   *ToolCall
+	result *MCPResult
+}
+
+// directResult keeps the result of a direct call as the server gave it.
+func directResult(ctx context.Context, res *MCPResult) {
+	if v, ok := ctx.Value(callKey{}).(callValue); ok && v.direct != nil && v.direct.call == v.call {
+		*v.direct.result = *res
+	}
+}
