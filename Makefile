@@ -7,6 +7,7 @@ GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 BENCHSTAT     := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME      ?= 60s
 ENGINE        := quickjs/engine/node_modules/quickjs-wasi/quickjs.wasm
+SERVERS       := host/mcp/testdata/servers/node_modules/.package-lock.json
 COSIGN        := github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 GOPLUGINS     := examples/plugins/csvquery/plugin.wasm examples/plugins/issues/plugin.wasm
 TEXTTOOLS     := examples/plugins/texttools/plugin.wasm
@@ -18,7 +19,7 @@ WASMCLANG     := $(shell command -v wasm-ld >/dev/null && clang --print-targets 
 # that other packages race as well is left to make test.
 RACED          = $(shell $(GO) list ./... | grep -v -e /internal/scaffold -e /internal/lint -e '/examples$$')
 
-.PHONY: all demo test check bench peers fuzz build engine plugins wit interop format clean help
+.PHONY: all demo test check bench peers fuzz build engine servers plugins wit interop format clean help
 
 all: build
 
@@ -28,6 +29,11 @@ help: ## list the targets
 engine: $(ENGINE) ## fetch the pinned JavaScript engine
 $(ENGINE): quickjs/engine/package-lock.json
 	cd quickjs/engine && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+servers: $(SERVERS) ## fetch the MCP servers that tests run
+$(SERVERS): host/mcp/testdata/servers/package-lock.json
+	cd host/mcp/testdata/servers && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 plugins: $(GOPLUGINS) $(TEXTTOOLS) ## build the example plugins: Go, AssemblyScript and, with clang, C
@@ -57,10 +63,11 @@ build: ## build bin/cloister
 demo: engine plugins build ## run a TypeScript cell that uses a plugin and a Go tool
 	./bin/cloister run --config examples/cloister.json5 examples/cells/demo.ts
 
-test: engine plugins ## run the tests
+test: engine plugins servers ## run the tests
 	$(GO) test ./...
+	cd examples/hosts/providers && $(GO) test ./...
 
-check: engine plugins ## format, vet, staticcheck, vulnerabilities, tidy, cross builds, race tests, clean tree
+check: engine plugins servers ## format, vet, staticcheck, vulnerabilities, tidy, cross builds, race tests, clean tree
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt: run make format'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) vet ./guestabi ./sdk ./examples/plugins/...
@@ -72,11 +79,12 @@ check: engine plugins ## format, vet, staticcheck, vulnerabilities, tidy, cross 
 	@if GOBIN=$(CURDIR)/bin $(GO) install $(GOVULNCHECK) 2>/dev/null; then bin/govulncheck ./... || test $$? -ne 3; \
 	else echo 'govulncheck cannot be installed here: skipped'; fi
 	$(GO) mod tidy -diff
+	cd examples/hosts/providers && $(GO) vet ./...
 	$(GO) mod verify
 	$(GO) test -race -short $(RACED)
 	@git diff --exit-code || { echo 'the tree is not clean'; exit 1; }
 
-bench: engine plugins ## run the Go benchmarks
+bench: engine plugins servers ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./quickjs ./host ./internal/catalog ./internal/schema ./internal/extism ./plugins/...
 
 wit: ## check the plugin contract's WIT with a real tool
@@ -92,7 +100,7 @@ peers: engine ## measure peers and Cloister in one run (Node 24 comes from npm)
 	cd bench/peers && npm ci --no-audit --no-fund --loglevel=error
 	$(GO) run ./bench
 
-fuzz: engine plugins ## run every fuzz target for FUZZTIME
+fuzz: engine plugins servers ## run every fuzz target for FUZZTIME
 	@for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz'); do \
 	    echo "== $$pkg $$f"; \
@@ -103,4 +111,4 @@ format: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
 
 clean: ## remove what was built or fetched
-	rm -rf bin dist examples/plugins/*/plugin.wasm examples/plugins/*/dist quickjs/engine/node_modules bench/peers/node_modules examples/plugins/texttools/node_modules guestabi/wit/node_modules
+	rm -rf bin dist examples/plugins/*/plugin.wasm examples/plugins/*/dist quickjs/engine/node_modules bench/peers/node_modules examples/plugins/texttools/node_modules guestabi/wit/node_modules host/mcp/testdata/servers/node_modules

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cloister-wasm/cloister/host"
+)
+
+// ConfigError lists every fault of a configuration. It unwraps to host.ErrConfig.
+type ConfigError = host.ConfigError
+
+var (
+	// ErrClosed reports use of a Manager, or of a server that the configuration no longer has.
+	ErrClosed = errors.New("the connection to the MCP server was closed")
+	// ErrUnknownServer reports a name that the configuration does not have.
+	ErrUnknownServer = errors.New("no MCP server of that name is configured")
+	// ErrUnavailable reports a server that cannot be started, reached or listed now.
+	ErrUnavailable = errors.New("the MCP server is not available")
+	// ErrProtocol reports a server that broke the protocol: bytes that are no strict
+	// JSON-RPC, an answer to nothing, a list without an end. Its connection is closed.
+	ErrProtocol = errors.New("the MCP server broke the protocol")
+	// ErrSecret reports a secret that could not be had. Its text never holds the secret.
+	ErrSecret = errors.New("secret not available")
+	// ErrAuthorization reports an HTTP server that wants other credentials, or a person's consent.
+	ErrAuthorization = errors.New("the MCP server refuses the credentials")
+	// ErrRedirect reports an HTTP redirect that is not followed.
+	ErrRedirect = errors.New("redirect refused")
+)
+
+// protocolError is a violation by a server.
+func protocolError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
+}
+
+// callError is a failed call: what a guest reads, and what happened.
+type callError struct {
+	tool  *host.ToolError
+	cause error
+}
+
+// Error gives the text for the host's own log.
+func (e *callError) Error() string {
+	if e.cause == nil {
+		return e.tool.Error()
+	}
+	return e.tool.Error() + ": " + e.cause.Error()
+}
+
+// Unwrap makes the *host.ToolError and the cause reachable.
+func (e *callError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.tool}
+	}
+	return []error{e.tool, e.cause}
+}
+
+func failed(code string, cause error, format string, args ...any) error {
+	return &callError{tool: &host.ToolError{Message: fmt.Sprintf(format, args...), Code: code}, cause: cause}
+}
+
+// Codes of the *host.ToolError of a failed call.
+const (
+	// CodeChanged: the tool is no longer what the caller saw of it.
+	CodeChanged = "mcp_tool_changed"
+	// CodeUnavailable: the server cannot be reached; the call was not sent.
+	CodeUnavailable = "mcp_unavailable"
+	// CodeLost: the connection ended before the answer; whether the tool ran is not known.
+	CodeLost = "mcp_connection_lost"
+	// CodeTimeout: no answer within Limits.CallTimeout.
+	CodeTimeout = "mcp_timeout"
+	// CodeRefused: the server answered with a JSON-RPC error.
+	CodeRefused = "mcp_error"
+	// CodeInput: the server asked for input of a person or a model, which is off.
+	CodeInput = "mcp_input_required"
+	// CodeBadResult: the answer is not what the protocol says.
+	CodeBadResult = "mcp_bad_result"
+	// CodeAuthorization: the server refuses the credentials.
+	CodeAuthorization = "mcp_unauthorized"
+	// CodeBusy: the server says that there are too many requests.
+	CodeBusy = "mcp_busy"
+)

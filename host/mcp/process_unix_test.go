@@ -1,0 +1,53 @@
+//go:build unix
+
+package mcp
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Close ends a server that does not want to, and what it started.
+func TestProcessGroup(t *testing.T) {
+	t.Parallel()
+	m := open(t, nil, program(t, "stubborn"))
+	s := one(t, m)
+	r, err := s.Client.CallTool(testCtx(t), tool(t, s, "t"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := strings.Fields(text(t, r))
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := testCtx(t)
+	for _, p := range pids {
+		pid, err := strconv.Atoi(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for running(pid) {
+			if ctx.Err() != nil {
+				t.Fatalf("process %d lives", pid)
+			}
+			runtime.Gosched()
+		}
+	}
+}
+
+// running says whether a process is there and no zombie.
+func running(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return runtime.GOOS != "linux"
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
