@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	cedar "github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
+
+	"github.com/cloister-wasm/cloister/host"
+)
+
+// NothingPermits is the Rule of a denial that no policy names.
+const NothingPermits = "no policy permits"
+
+// Texts that a guest sees with a denial whose policy has no @reason.
+const (
+	reasonNothing = "no policy permits this call"
+	reasonForbid  = "a policy forbids this call"
+	reasonFailed  = "a policy could not be evaluated for this call"
+)
+
+// outcome is a decision with all that led to it.
+type outcome struct {
+	decision host.PolicyDecision
+	// determining are the policies that decided.
+	determining []*rule
+	failed      []failure
+	problem     string
+}
+
+type failure struct {
+	rule    *rule
+	message string
+}
+
+// Authorize decides about one call. A policy that matches and forbids wins; else a
+// policy that could not be evaluated denies; else one that matches and permits is
+// needed. The approval is the strictest of those that the matching permits carry; if
+// none does it is empty and the tool's own holds. The error is for a call that is
+// incomplete, or whose ctx has ended.
+func (s *Set) Authorize(ctx context.Context, call *host.PolicyCall) (d host.PolicyDecision, err error) {
+	if err := ctx.Err(); err != nil {
+		return host.PolicyDecision{}, context.Cause(ctx)
+	}
+	if call == nil || call.Tool == nil {
+		return host.PolicyDecision{}, fmt.Errorf("%w: a call without a tool", ErrPolicy)
+	}
+	defer failClosed(&d, &err)
+	o, _, _ := s.decide(call)
+	return o.decision, nil
+}
+
+// failClosed turns a panic into an error: what Cedar did not foresee denies.
+func failClosed(d *host.PolicyDecision, err *error) {
+	if p := recover(); p != nil {
+		*d = host.PolicyDecision{}
+		*err = fmt.Errorf("%w: evaluation failed inside", ErrPolicy)
+	}
+}
+
+// decide also gives what the decision was made about.
+func (s *Set) decide(call *host.PolicyCall) (*outcome, *world, types.Record) {
+	w := s.world(call.Scope, call.Tool, types.String(call.Caller))
+	record, problem := s.context(call)
+	if problem != "" {
+		if r := s.blind(w); r != nil {
+			o := &outcome{problem: problem, determining: []*rule{r}}
+			o.decision = host.PolicyDecision{Rule: r.Name, Reason: "policies look at the arguments of this call and cannot: " + problem}
+			return o, w, record
+		}
+	}
+	_, diagnostic := cedar.Authorize(rules(s.rules), w, w.request(record))
+	o := s.outcome(diagnostic, call.Tool)
+	o.problem = problem
+	return o, w, record
+}
+
+// context makes the record of what a policy looks at, and no more.
+func (s *Set) context(call *host.PolicyCall) (types.Record, string) {
+	if s.looks&looksAtContext == 0 {
+		return types.Record{}, ""
+	}
+	m := types.RecordMap{"caller": types.String(call.Caller)}
+	problem := ""
+	if s.looks&looksAtArguments != 0 {
+		var input, decimals types.Record
+		input, decimals, problem = convertInput(call.Input, s.looks)
+		if problem != "" {
+			input, decimals = types.Record{}, types.Record{}
+		}
+		m["input"], m["decimals"] = input, decimals
+	}
+	return types.NewRecord(m), problem
+}
+
+// blind finds a policy that needs the arguments to decide about this call, whatever
+// it would decide. Nil means that the call can do without them.
+func (s *Set) blind(w *world) *rule {
+	for _, r := range s.rules {
+		if r.looks&looksAtArguments == 0 {
+			continue
+		}
+		if state, _ := r.ahead(w); state == maybe || state == fails {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Set) outcome(d cedar.Diagnostic, tool *host.ToolFacts) *outcome {
+	o := &outcome{}
+	for _, e := range d.Errors {
+		o.failed = append(o.failed, failure{s.rule(e.PolicyID), oneLine(clip(e.Message, maxNoteBytes))})
+	}
+	for _, reason := range d.Reasons {
+		o.determining = append(o.determining, s.rule(reason.PolicyID))
+	}
+	switch {
+	case len(o.determining) > 0 && o.determining[0].Effect == "forbid":
+		o.decision = denial(o.determining[0], reasonForbid)
+	case len(o.failed) > 0:
+		o.determining = nil // permits that do not count
+		for _, f := range o.failed {
+			o.determining = append(o.determining, f.rule)
+		}
+		o.decision = host.PolicyDecision{Rule: o.failed[0].rule.Name, Reason: reasonFailed}
+	case len(o.determining) > 0:
+		o.decision = s.permission(o.determining, tool)
+	default:
+		o.decision = host.PolicyDecision{Rule: NothingPermits, Reason: reasonNothing}
+	}
+	return o
+}
+
+func denial(r *rule, otherwise string) host.PolicyDecision {
+	d := host.PolicyDecision{Rule: r.Name, Reason: r.Reason}
+	if d.Reason == "" {
+		d.Reason = otherwise
+	}
+	return d
+}
+
+// permission has the strictest approval of those that the permits carry, and names the
+// permit that it is from as the rule.
+func (s *Set) permission(permits []*rule, tool *host.ToolFacts) host.PolicyDecision {
+	d := host.PolicyDecision{Allow: true, Rule: permits[0].Name}
+	for _, r := range permits {
+		if a := stricter(d.Approval, r.Approval); a != d.Approval {
+			d.Approval, d.Rule = a, r.Name
+		}
+	}
+	if d.Approval != "" && s.narrowing {
+		d.Approval = stricter(needed(tool.Approval), d.Approval)
+	}
+	return d
+}
