@@ -1,0 +1,144 @@
+package otel
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/redact"
+)
+
+// maxText bounds the text of an attribute, in bytes.
+const maxText = 512
+
+// attributes collects attributes; texts that are empty are left out.
+type attributes struct {
+	redactor *redact.Redactor
+	list     []*commonpb.KeyValue
+}
+
+// free adds a text that anybody may have written.
+func (a *attributes) free(key, text string) {
+	if text != "" {
+		a.plain(key, a.redactor.Text(text, maxText))
+	}
+}
+
+// plain adds a text that is ours, or an id.
+func (a *attributes) plain(key, text string) {
+	if text != "" {
+		a.list = append(a.list, &commonpb.KeyValue{Key: clean(key), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: clean(text)}}})
+	}
+}
+
+func (a *attributes) number(key string, n int) {
+	if n > 0 {
+		a.list = append(a.list, &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: int64(n)}}})
+	}
+}
+
+func (a *attributes) flag(key string, on bool) {
+	if on {
+		a.list = append(a.list, &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: true}}})
+	}
+}
+
+// clean bounds a text and makes it valid UTF-8 without control characters: one span
+// with another byte in it would cost its whole batch.
+func clean(s string) string {
+	if len(s) > 2*maxText {
+		s = s[:2*maxText]
+	}
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.Is(unicode.C, r) || r == '\u2028' || r == '\u2029' {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// word adds a name out of a small set.
+func (a *attributes) word(key, text string) { a.free(key, word(text)) }
+
+// word gives a short name as it is, and for any other text the value that the
+// conventions have for what is in no list.
+func word(s string) string {
+	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool {
+		return r > 0x7f || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r)
+	}) {
+		return "_OTHER"
+	}
+	return s
+}
+
+// scope adds what every span of an event's run has.
+func (a *attributes) scope(e *host.TraceEvent) {
+	a.plain("cloister.run.id", e.RunID)
+	a.free("gen_ai.agent.id", e.AgentID)
+	a.free("gen_ai.conversation.id", e.SessionID)
+	a.free("cloister.agent_run.id", e.AgentRunID)
+	a.free("cloister.sender", e.Sender)
+	a.free("cloister.channel", e.Channel)
+}
+
+// tool is what a catalog id says.
+type tool struct{ name, owner, method string }
+
+// toolOf takes an id apart: source, owner, name. The methods of MCP are those of
+// package host.
+func toolOf(id string) tool {
+	parts := strings.SplitN(id, ":", 3)
+	if len(parts) != 3 {
+		return tool{name: id}
+	}
+	t := tool{name: parts[2], owner: parts[1]}
+	if parts[0] == "mcp" {
+		switch t.name {
+		case "resources/read", "resources/list", "prompts/get", "prompts/list":
+			t.method = t.name
+		default:
+			t.method = "tools/call"
+		}
+	}
+	return t
+}
+
+// call fills in a span of a call: its name, kind and what it is.
+func call(s *tracepb.Span, a *attributes, e *host.TraceEvent, exists bool) {
+	t := toolOf(e.Tool)
+	t.name = a.redactor.Text(t.name, 200)
+	s.Name, s.Kind = "execute_tool", tracepb.Span_SPAN_KIND_INTERNAL
+	if t.method != "" {
+		s.Name, s.Kind = t.method, tracepb.Span_SPAN_KIND_CLIENT
+		a.plain("mcp.method.name", t.method)
+	}
+	if t.method == "" || t.method == "tools/call" {
+		a.plain("gen_ai.operation.name", "execute_tool")
+		a.plain("gen_ai.tool.type", "function")
+		a.plain("gen_ai.tool.name", t.name)
+		if exists {
+			s.Name += " " + clean(t.name)
+		}
+	}
+	a.plain("gen_ai.tool.call.id", e.CallID)
+	a.free("cloister.tool.id", e.Tool)
+	a.free("cloister.tool.owner", t.owner)
+	a.free("cloister.namespace", e.Namespace)
+	a.free("cloister.caller", e.Caller)
+	a.flag("cloister.tool.unsigned", e.Unsigned)
+	a.flag("cloister.tool.untrusted", e.Untrusted)
+	a.number("cloister.input.bytes", e.InputBytes)
+}
+
+// failed marks a span as failed. kind is a word of a small set.
+func failed(s *tracepb.Span, a *attributes, kind, message string) {
+	if kind = word(kind); kind == "" {
+		kind = "_OTHER"
+	}
+	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: clean(a.redactor.Text(message, maxText))}
+	a.free("error.type", kind)
+}
