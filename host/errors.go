@@ -23,6 +23,9 @@ var (
 	ErrSurface = errors.New("model surface is not exactly exec and wait")
 	// ErrNotActive reports Exec or Wait on a run without code mode.
 	ErrNotActive = errors.New("code mode is not active for this run")
+	// ErrUnknownRun reports a runId of no cell that is running or suspended in the
+	// caller's scope.
+	ErrUnknownRun = errors.New("no such code mode run")
 	// ErrUnknownApproval reports an answer to a question that is not open.
 	ErrUnknownApproval = errors.New("no such pending approval")
 	// ErrSnapshotNotFound is what a SnapshotStore gives for a name it does not hold.

@@ -104,7 +104,7 @@ func New(_ context.Context, o *Options) (*Host, error) {
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
-	tools, err := h.newToolset(h.o.Plugins, h.o.MCP)
+	tools, err := h.newToolset(ToolChange{h.o.Plugins, h.o.MCP, h.o.Lock})
 	if err != nil {
 		return nil, err
 	}

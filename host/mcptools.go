@@ -10,6 +10,7 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // maxMCPServers bounds the servers of a host.
@@ -73,6 +74,26 @@ func (h *Host) addServers(ts *toolset, servers []MCPServer) error {
 	return nil
 }
 
+// LockTools gives what a lock file holds of an MCP server's tools when they are
+// accepted as they are: entries of lock.File.Tools by catalog id. What is over the
+// catalog's bounds and would be left out has an entry too.
+func (s *MCPServer) LockTools() map[string]lock.Tool {
+	names := make([]string, len(s.Tools))
+	for i := range s.Tools {
+		names[i] = s.Tools[i].Name
+	}
+	tools := map[string]lock.Tool{}
+	for i, name := range mcpapi.IDNames(names) {
+		t := &s.Tools[i]
+		parameters := t.Parameters
+		if parameters == nil {
+			parameters = anyObject
+		}
+		tools[catalog.SourceMCP+":"+s.Name+":"+name] = lock.HashTool(name, t.Description, parameters, t.Returns)
+	}
+	return tools
+}
+
 func (h *Host) addServer(ts *toolset, s *mcpServer) {
 	names := make([]string, len(s.Tools))
 	for i := range s.Tools {
@@ -100,7 +121,7 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 	ref.structured, ref.returns = ref.returns, nil
 	if ref.original != nil {
 		ref.facts.Annotations = ref.original.Annotations
-		if err := h.checkLock(&e); err != nil {
+		if err := ts.checkLock(&e); err != nil {
 			ts.drift = append(ts.drift, err)
 			return
 		}

@@ -40,6 +40,9 @@ type Options struct {
 	// ApprovalTTL is how long a run that waits for approval is kept, in place of
 	// snapshotTtlSeconds. Default 24 hours.
 	ApprovalTTL time.Duration
+	// MaxSuspendedPerSender bounds the suspended cells of one sender of one agent, so that
+	// none takes all of tools.codeMode.maxSuspendedRuns. Zero bounds nothing.
+	MaxSuspendedPerSender int
 	// Lock is what was accepted of the tools of plugins and MCP servers. A tool that differs from it is
 	// left out until it is accepted; Host.Drift names it. Nil accepts all.
 	Lock *lock.File

@@ -467,3 +467,51 @@ func TestClientCallsPassThePolicy(t *testing.T) {
 	}
 	wantValue(t, wait(t, r, res.RunID), `"approval_denied"`)
 }
+
+// TestAbortEndsACell: one that is suspended for an approval does not wait out its day.
+func TestAbortEndsACell(t *testing.T) {
+	q := host.NewApprovalQueue()
+	tool := hosttest.Echo("careful")
+	tool.Approval = host.ApprovalAsk
+	h := newHost(t, host.Options{Tools: []host.RawTool{tool}, Approve: q.Approve})
+	r := newRun(t, h, host.RunOptions{})
+	res := exec(t, r, `return await tools.careful({ n: 1 })`)
+	wantWaiting(t, res, guestabi.WaitApproval)
+	foreign := scope
+	foreign.SessionID = "another"
+	if err := newRun(t, h, foreign).Abort(res.RunID); !errors.Is(err, host.ErrUnknownRun) {
+		t.Errorf("another session: %v", err)
+	}
+	if err := r.Abort(res.RunID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the question is withdrawn", func() bool { return len(q.Pending()) == 0 })
+	if !r.Idle() {
+		t.Error("the run is not idle")
+	}
+	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired)
+	if err := r.Abort(res.RunID); !errors.Is(err, host.ErrUnknownRun) {
+		t.Errorf("aborted twice: %v", err)
+	}
+	running := background(t.Context(), r, `await tools.careful({ n: 2 }).catch(() => 0); for (;;);`)
+	eventually(t, "a question", func() bool { return len(q.Pending()) == 1 })
+	if err := r.Abort(q.Pending()[0].Call.RunID); err != nil {
+		t.Fatal(err)
+	}
+	<-running
+	if !r.Idle() {
+		t.Error("the run is not idle")
+	}
+}
+
+func TestSuspendedCellsOfOneSender(t *testing.T) {
+	h := newHost(t, host.Options{MaxSuspendedPerSender: 2})
+	r := newRun(t, h, host.RunOptions{})
+	for range 2 {
+		wantWaiting(t, exec(t, r, `await yield_control()`), guestabi.WaitYield)
+	}
+	wantFailed(t, exec(t, r, `await yield_control()`), guestabi.ReasonSnapshotLimitExceeded)
+	other := scope
+	other.Sender = "another"
+	wantWaiting(t, exec(t, newRun(t, h, other), `await yield_control()`), guestabi.WaitYield)
+}

@@ -127,14 +127,14 @@ func (h *Host) compile(e *catalog.Entry, ref *toolRef) error {
 	return nil
 }
 
-// checkLock compares a plugin's tool with what was accepted of it.
-func (h *Host) checkLock(e *catalog.Entry) error {
-	if h.o.Lock == nil {
+// checkLock compares a tool with what was accepted of it.
+func (ts *toolset) checkLock(e *catalog.Entry) error {
+	if ts.lock == nil {
 		return nil
 	}
 	id, err := catalog.ID(e.Source, e.Owner, e.Name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrTool, err)
 	}
-	return h.o.Lock.CheckTool(id, lock.HashTool(e.Name, e.Description, e.Parameters, e.Returns))
+	return ts.lock.CheckTool(id, lock.HashTool(e.Name, e.Description, e.Parameters, e.Returns))
 }

@@ -21,8 +21,8 @@ func (c *cell) suspend(ctx context.Context, reason guestabi.WaitReason) *Result 
 	if len(snap) > h.cfg.MaxSnapshotBytes {
 		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes %d bytes, more than the %d that are allowed; keep less data across an await", len(snap), h.cfg.MaxSnapshotBytes))
 	}
-	if !h.reserve(c) {
-		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", h.cfg.MaxSuspendedRuns))
+	if full := h.reserve(c); full >= 0 {
+		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", full))
 	}
 	if err := h.o.Snapshots.Put(ctx, c.id, snap); err != nil {
 		h.unreserve(c)
@@ -41,15 +41,27 @@ func (c *cell) suspend(ctx context.Context, reason guestabi.WaitReason) *Result 
 	return res
 }
 
-// reserve takes one of the places for suspended runs.
-func (h *Host) reserve(c *cell) bool {
+// reserve takes one of the places for suspended runs, and gives -1; or it gives how
+// many are taken of those that the cell may have.
+func (h *Host) reserve(c *cell) (full int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || len(h.suspended) >= h.cfg.MaxSuspendedRuns {
-		return false
+		return len(h.suspended)
+	}
+	if most := h.o.MaxSuspendedPerSender; most > 0 {
+		own := 0
+		for _, other := range h.suspended {
+			if mine, its := c.run.scope, other.run.scope; mine.AgentID == its.AgentID && mine.Sender == its.Sender {
+				own++
+			}
+		}
+		if own >= most {
+			return own
+		}
 	}
 	h.suspended[c.id] = c
-	return true
+	return -1
 }
 
 func (h *Host) unreserve(c *cell) {

@@ -9,6 +9,7 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/namespace"
 	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // toolset is what runs are made of: the host's tools and those of its plugins. It
@@ -19,6 +20,7 @@ type toolset struct {
 	namespaces []*pluginNamespace
 	plugins    []*plugins.Plugin
 	servers    []MCPServer
+	lock       *lock.File
 	mcp        []*mcpServer // those of servers, completed
 	drift      []error
 	release    []func() // of the plugins
@@ -39,18 +41,32 @@ type pluginNamespace struct {
 // Plugins stay the caller's. One that is no longer wanted is to be retired
 // (plugins.Plugin.Retire), which closes it when its last run has ended.
 func (h *Host) SetPlugins(ctx context.Context, ps []*plugins.Plugin) error {
-	return h.setTools(ctx, func(ts *toolset) ([]*plugins.Plugin, []MCPServer) { return ps, ts.servers })
+	return h.setTools(ctx, func(ts *toolset) ToolChange { return ToolChange{ps, ts.servers, ts.lock} })
 }
 
 // SetMCP replaces the host's MCP servers, as SetPlugins does plugins. A tool that
 // cannot be registered is left out and named in MCPStatus: one server takes no
 // other down.
 func (h *Host) SetMCP(ctx context.Context, servers []MCPServer) error {
-	return h.setTools(ctx, func(ts *toolset) ([]*plugins.Plugin, []MCPServer) { return ts.plugins, servers })
+	return h.setTools(ctx, func(ts *toolset) ToolChange { return ToolChange{ts.plugins, servers, ts.lock} })
+}
+
+// ToolChange is another set of tools, for SetTools.
+type ToolChange struct {
+	Plugins []*plugins.Plugin
+	MCP     []MCPServer
+	// Lock replaces Options.Lock; nil accepts all.
+	Lock *lock.File
+}
+
+// SetTools replaces plugins, MCP servers and the lock in one step, as SetPlugins does
+// plugins.
+func (h *Host) SetTools(ctx context.Context, c ToolChange) error {
+	return h.setTools(ctx, func(*toolset) ToolChange { return c })
 }
 
 // setTools puts a new toolset in place of the newest.
-func (h *Host) setTools(ctx context.Context, change func(*toolset) ([]*plugins.Plugin, []MCPServer)) error {
+func (h *Host) setTools(ctx context.Context, change func(*toolset) ToolChange) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -91,8 +107,9 @@ func (h *Host) Drift() []error {
 }
 
 // newToolset builds a toolset and holds its plugins, or holds none of them.
-func (h *Host) newToolset(ps []*plugins.Plugin, servers []MCPServer) (ts *toolset, err error) {
-	ts = &toolset{plugins: slices.Clone(ps), servers: slices.Clone(servers)}
+func (h *Host) newToolset(c ToolChange) (ts *toolset, err error) {
+	ps := c.Plugins
+	ts = &toolset{plugins: slices.Clone(ps), servers: slices.Clone(c.MCP), lock: c.Lock}
 	defer func() {
 		if err != nil {
 			ts.drop()
@@ -114,7 +131,7 @@ func (h *Host) newToolset(ps []*plugins.Plugin, servers []MCPServer) (ts *toolse
 			return ts, err
 		}
 	}
-	if err := h.addServers(ts, servers); err != nil {
+	if err := h.addServers(ts, c.MCP); err != nil {
 		return ts, err
 	}
 	// A trial build reports ids that are taken and schemas that do not compile
@@ -142,7 +159,7 @@ func (h *Host) addPlugin(ts *toolset, p *plugins.Plugin) error {
 		if err != nil {
 			return err
 		}
-		if err := h.checkLock(&e); err != nil {
+		if err := ts.checkLock(&e); err != nil {
 			ts.drift = append(ts.drift, err)
 			continue
 		}

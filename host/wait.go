@@ -108,6 +108,25 @@ func (r *Run) claim(runID string) (*cell, *runError) {
 	return c, nil
 }
 
+// Abort ends a cell of this run's scope, running or suspended: its calls are cancelled
+// and its state dropped. It gives ErrUnknownRun for an id that is not, or not any
+// more, one of such a cell.
+func (r *Run) Abort(runID string) error {
+	r.h.mu.Lock()
+	c := r.h.suspended[runID]
+	r.h.mu.Unlock()
+	if c == nil {
+		r.mu.Lock()
+		c = r.cells[runID]
+		r.mu.Unlock()
+	}
+	if c == nil || !sameScope(r.scope, c.run.scope) {
+		return ErrUnknownRun
+	}
+	c.abort()
+	return nil
+}
+
 // sameScope fails closed: a part that is missing never matches.
 func sameScope(a, b Scope) bool {
 	return a.AgentRunID != "" && a.AgentRunID == b.AgentRunID && a.SessionID != "" && a.SessionID == b.SessionID

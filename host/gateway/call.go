@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/host"
+)
+
+// call is one tools/call on its way.
+type call struct {
+	s    *session
+	req  *mcp.CallToolRequest
+	name string // as the client gave it
+	run  *sessionRun
+	id   string // of the exec, the wait or the tool's call, in traces and approvals
+	args []byte
+	// rounds says that the client's user is asked by input requests in the result, as
+	// of protocol 2026-07-28; else by a request of the server's own.
+	rounds bool
+	// asks says that the client's user can be asked at all.
+	asks bool
+	slot bool // holds one of the session's slots
+	// answered is what the client sent back of an earlier round; nil in the first.
+	answered *round
+}
+
+// callTool answers tools/call. What is wrong with a program or a tool is a result
+// with isError, for the model; a Go error is a fault of client or host.
+func (s *session) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	name, _ := ctx.Value(toolNameKey{}).(string)
+	ctx, end, err := s.bind(ctx, req)
+	if err != nil {
+		return nil, s.broken("calling a tool", err)
+	}
+	defer end()
+	run, err := s.acquire()
+	if err != nil {
+		return nil, s.broken("calling a tool", err)
+	}
+	defer s.release(run)
+	surface, err := run.surface()
+	if err != nil {
+		return nil, s.broken("calling a tool", err)
+	}
+	def := surface.byName[name]
+	if def == nil {
+		return nil, invalidParams("unknown tool %q", oneLine(name, 100))
+	}
+	c := &call{s: s, req: req, name: name, run: run, id: "call_" + strings.ToLower(rand.Text()), args: req.Params.Arguments}
+	if len(c.args) == 0 || string(c.args) == "null" {
+		c.args = []byte("{}")
+	}
+	c.rounds = req.ProtocolVersion() >= statelessProtocol
+	c.asks = s.canAsk(req.ClientCapabilities())
+	if c.answered, err = s.openRound(c); err != nil {
+		return nil, invalidParams("%v", err)
+	}
+	select {
+	case s.slots <- struct{}{}:
+		c.slot = true
+	default:
+		return errorResult(fmt.Sprintf("too many calls run at once in this session: %d; wait for one to end", cap(s.slots)), "too_many_calls"), nil
+	}
+	defer c.freeSlot()
+	stop := s.live.start(ctx, c)
+	defer stop()
+	if run.Active() {
+		return c.codeMode(ctx)
+	}
+	return c.direct(ctx, def)
+}
+
+// Protocol versions: the first without sessions and without requests of the server's
+// own, and the last before it, with a handshake.
+const (
+	statelessProtocol = "2026-07-28"
+	newestHandshake   = "2025-11-25"
+)
+
+func (c *call) freeSlot() {
+	if c.slot {
+		<-c.s.slots
+		c.slot = false
+	}
+}
+
+// codeMode answers exec and wait.
+func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
+	var res *host.Result
+	var err error
+	wait := host.WaitInput{CallID: c.id}
+	own := c.name == "exec" // the program is this request's own: it ends with it
+	switch {
+	case c.answered != nil:
+		wait.RunID = c.answered.Run
+		c.take(c.answered)
+	case own:
+		in, bad := c.run.ParseExec(c.args)
+		if res = bad; bad == nil {
+			in.CallID = c.id
+			res, err = c.run.Exec(ctx, in)
+		}
+	default:
+		in, bad := c.run.ParseWait(c.args)
+		in.CallID = c.id
+		wait, res = in, bad
+	}
+	polled := false // a wait with nobody to ask went by
+	for err == nil {
+		if res != nil {
+			if res.Status != guestabi.StatusWaiting || res.Waiting != guestabi.WaitApproval || !c.asks {
+				return c.result(res)
+			}
+			wait.RunID = res.RunID
+		}
+		open := c.questions(wait.RunID)
+		switch {
+		case !c.asks || len(open) == 0:
+			if res != nil && polled {
+				return c.result(res) // somebody else is asked
+			}
+			polled = true
+		case c.rounds:
+			return c.askByResult(&round{Run: wait.RunID}, open)
+		default:
+			err = c.askAll(ctx, open)
+			if errors.Is(err, errCannotAsk) && res != nil {
+				return c.result(res)
+			}
+			if errors.Is(err, errCannotAsk) {
+				c.asks, err = false, nil
+			}
+			polled = false
+		}
+		if err == nil {
+			c.s.live.follow(c.id, wait.RunID)
+			res, err = c.run.Wait(ctx, wait)
+		}
+	}
+	if own {
+		c.abandon(wait.RunID)
+	}
+	return nil, c.s.broken(c.name, err)
+}
+
+// abandon is for a program whose request was cancelled: nobody has its runId.
+func (c *call) abandon(runID string) {
+	for _, q := range c.questions(runID) {
+		c.decide(q.ID, host.Decision{Reason: "the request was cancelled", By: "the client"})
+	}
+	// One that has ended meanwhile needs no end.
+	_ = c.run.Abort(runID)
+}
+
+// result gives a host's result as MCP has it: as structured content, and the same as
+// text for clients that know no other.
+func (c *call) result(res *host.Result) (*mcp.CallToolResult, error) {
+	text, err := json.Marshal(res)
+	if err != nil {
+		return nil, c.s.broken("writing the result of "+c.name, err)
+	}
+	out := &mcp.CallToolResult{StructuredContent: json.RawMessage(text), IsError: res.Status == guestabi.StatusFailed}
+	out.Content = append([]mcp.Content{&mcp.TextContent{Text: string(text)}}, attached(res.Attachments)...)
+	return out, nil
+}

@@ -1,0 +1,75 @@
+// Package gateway puts an MCP server in front of a host: an MCP client gets code
+// mode, policy and approvals over any number of plugins and MCP servers, by the
+// official Go SDK over stdio and streamable HTTP.
+//
+// With code mode the client sees exactly the tools exec and wait. Their results are
+// those of package host, as structuredContent and, the same, as a text item; binaries
+// whose handles stand in a result follow as image, audio and resource items. A result
+// with status "failed" has isError. Without code mode the client sees the tools of the
+// catalog, and each call goes through the same dispatcher.
+//
+// # Sessions
+//
+// A session has one host.Run, made when it is first needed and replaced when tools
+// have changed (Gateway.Changed); cells that were suspended in the old one can still
+// be waited for. Protocol 2026-07-28 has no sessions over HTTP: there all requests of
+// a principal share one, and no principal reaches another's. A session over HTTP ends
+// when its client deletes it, or when it is idle: without requests, without cells that
+// run or are suspended, without open approvals.
+//
+// A request that is cancelled, or whose HTTP request is gone, ends its program. With
+// older protocols over HTTP this deviates from the word of the specification, which
+// takes a lost connection for no cancellation: there is nothing that the result could
+// be delivered by afterwards, so that a program would run for nobody.
+//
+// # Approvals
+//
+// Where Options.Elicit is set and the client can, a call that needs approval is put to
+// the client's user as a form (elicitation): refuse, once, for this program, for this
+// session. Until 2025-11-25 this is a request of the server's own; with 2026-07-28 it
+// is a result that has the client ask and call again, whose requestState is
+// authenticated and good for one session, tool and arguments only. Meanwhile the cell
+// is suspended and nothing counts against its time. Declining, closing the form and
+// every answer that was not offered refuse. A client that fails to ask leaves the
+// approval open. Where nobody can be asked, exec gives a result with status "waiting"
+// and reason "approval", and the approval is open for HTTPOptions.ApprovalTokens and
+// whatever else answers the queue; wait goes on when it is answered. A direct call
+// waits as long as its request does.
+//
+// What the model writes is never an answer: answers come by the protocol's own
+// members beside a call's arguments. The client is trusted to have asked its user:
+// do not set Elicit for clients that answer by themselves.
+//
+// # Client tools
+//
+// A client may lend tools to its session with the experimental capability
+// "io.cloister/clientTools" in initialize:
+//
+//	{"app": "editor", "tools": [{"name", "title", "description", "inputSchema", "outputSchema"}]}
+//
+// They are in the session's catalog as "client:editor:name". A program that calls one
+// makes exec give a result with status "waiting", whose pendingToolCalls have method
+// "client", the id and the input. The client settles the call with the request
+// "cloister/resolve" {callId, value} or "cloister/reject" {callId, error: {name,
+// message, code}} and then calls wait. Only the session's own calls can be settled.
+// Protocol 2026-07-28 over HTTP has no sessions and takes no such tools.
+//
+// # HTTP
+//
+// Handler serves /mcp, /healthz, and, if there are ApprovalTokens, /approvals:
+//
+//	GET  /approvals             the open approvals, as an ApprovalList
+//	GET  /approvals?wait=SECS   the same, when it is another than If-None-Match names, or
+//	                            no longer empty; 304 when the time is up
+//	POST /approvals/{id}        a host.Decision; 204, or 404 if it is not open
+//
+// Requests need a bearer token, and a Host and an Origin header that are allowed. A
+// client's token does not open /approvals.
+//
+// # Hostile clients
+//
+// Each message is checked before the SDK decodes it: its size, strict JSON without
+// duplicate members, no batches, none of the protocol's own members in another case.
+// Sessions, requests of a session, calls that run, and HTTP requests in all are
+// bounded, as is the time that a client takes to send a message or to read an answer.
+package gateway

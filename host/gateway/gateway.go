@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloister-wasm/cloister/host"
+)
+
+// Options configures New.
+type Options struct {
+	// Host runs the cells. It stays the caller's. Required.
+	Host *host.Host
+	// Approvals is the queue behind the host's Options.Approve. Without it nobody is
+	// asked by elicitation and there is no approvals endpoint.
+	Approvals *host.ApprovalQueue
+	// Scope gives the options of a session's runs. Nil means agent "mcp" with ids of the
+	// session. ClientTools, OnEvent and OnProgress are the gateway's: what is set there
+	// is called as well, ClientTools are added to. Empty AgentRunID and SessionID are
+	// filled in, since wait needs them. It is called again when tools have changed.
+	Scope func(Client) host.RunOptions
+	// Elicit puts calls that need approval to the client's user, where the client can.
+	Elicit bool
+	// Instructions are shown to clients, Name and Version identify the server to them.
+	// Name defaults to "cloister".
+	Instructions, Name, Version string
+	Limits                      Limits
+	// Logger receives what an operator should know. Nil discards.
+	Logger *slog.Logger
+}
+
+// Limits bound what clients can take. Zero means the default.
+type Limits struct {
+	// MaxSessions bounds sessions of all kinds together. Default 256. Where there can be
+	// more than one principal, none has more than half of them.
+	MaxSessions int
+	// IdleTimeout ends a session over HTTP without requests, cells and open approvals.
+	// Default 30 minutes.
+	IdleTimeout time.Duration
+	// MaxConcurrentExecs bounds the calls of exec, wait and tools that run at once in a
+	// session. Default 16.
+	MaxConcurrentExecs int
+	// MaxRequestBytes bounds one message. Default 4 MiB.
+	MaxRequestBytes int
+}
+
+func (l Limits) withDefaults() Limits {
+	l.MaxSessions = cmp.Or(max(l.MaxSessions, 0), 256)
+	l.IdleTimeout = cmp.Or(max(l.IdleTimeout, 0), 30*time.Minute)
+	l.MaxConcurrentExecs = cmp.Or(max(l.MaxConcurrentExecs, 0), 16)
+	l.MaxRequestBytes = cmp.Or(max(l.MaxRequestBytes, 0), 4<<20)
+	return l
+}
+
+// Transports of a Client.
+const (
+	TransportStdio = "stdio"
+	TransportHTTP  = "http"
+	// TransportStateless is HTTP with protocol 2026-07-28, which has no sessions: all
+	// requests of a principal belong together.
+	TransportStateless = "http-stateless"
+)
+
+// Client is who is at the other end of a session.
+type Client struct {
+	// Name and Version are what the client says of itself. Anybody can say anything.
+	Name, Version string
+	// Principal is the name of the token that authenticated it; empty over stdio and
+	// where no token is asked for.
+	Principal string
+	// SessionID is unguessable and unique.
+	SessionID string
+	// Transport is TransportStdio, TransportHTTP or TransportStateless.
+	Transport string
+}
+
+// SessionInfo describes an open session.
+type SessionInfo struct {
+	Client
+	Since, LastUsed time.Time
+	// Requests is how many of its requests are being answered now.
+	Requests int
+}
+
+// Gateway serves a Host to MCP clients. It is safe for concurrent use.
+type Gateway struct {
+	o    Options
+	log  *slog.Logger
+	key  []byte           // of the HMAC over request states
+	now  func() time.Time // for idle times
+	done chan struct{}    // closed by Close
+
+	mu        sync.Mutex
+	closed    bool
+	sessions  map[string]*session // by id
+	stateless map[string]*session // by principal; also in sessions
+	sweeper   *time.Timer
+	ended     sync.WaitGroup // sessions that are not yet gone
+}
+
+// New makes a gateway. It starts nothing by itself.
+func New(o Options) (*Gateway, error) {
+	if o.Host == nil {
+		return nil, fmt.Errorf("%w: Host is missing", ErrOptions)
+	}
+	if o.Elicit && o.Approvals == nil {
+		return nil, fmt.Errorf("%w: Elicit needs Approvals, the queue behind the host's Options.Approve", ErrOptions)
+	}
+	o.Limits = o.Limits.withDefaults()
+	o.Name = cmp.Or(o.Name, "cloister")
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("reading random bytes: %w", err)
+	}
+	return &Gateway{o: o, log: o.Logger, key: key, now: time.Now, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}, nil
+}
+
+// Changed says that the host's tools, or what a policy allows of them, have changed:
+// clients are told (notifications/tools/list_changed), and the next call of each
+// session sees the new ones. Cells that are suspended can still be waited for.
+func (g *Gateway) Changed() {
+	for _, s := range g.all() {
+		s.renew()
+	}
+}
+
+// Sessions lists the open sessions, oldest first.
+func (g *Gateway) Sessions() []SessionInfo {
+	infos := []SessionInfo{}
+	for _, s := range g.all() {
+		infos = append(infos, s.info())
+	}
+	slices.SortFunc(infos, func(a, b SessionInfo) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.SessionID, b.SessionID))
+	})
+	return infos
+}
+
+func (g *Gateway) all() []*session {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := make([]*session, 0, len(g.sessions))
+	for _, s := range g.sessions {
+		list = append(list, s)
+	}
+	return list
+}
+
+// Close ends all sessions: their cells are aborted and their calls cancelled. It
+// waits until they are gone, or for ctx.
+func (g *Gateway) Close(ctx context.Context) error {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed = true
+		close(g.done)
+	}
+	if g.sweeper != nil {
+		g.sweeper.Stop()
+	}
+	g.mu.Unlock()
+	for _, s := range g.all() {
+		s.end()
+	}
+	gone := make(chan struct{})
+	go func() {
+		g.ended.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("closing sessions: %w", ctx.Err())
+	}
+}
+
+// open makes a session. Shared is for principals without one of their own: the
+// session that exists is given.
+func (g *Gateway) open(c Client, shared, many bool) (*session, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, ErrClosed
+	}
+	if s := g.stateless[c.Principal]; shared && s != nil {
+		return s, nil
+	}
+	if err := g.roomLocked(c.Principal, many); err != nil {
+		return nil, err
+	}
+	c.SessionID = "session_" + strings.ToLower(rand.Text())
+	s := newSession(g, c)
+	g.sessions[c.SessionID] = s
+	if shared {
+		g.stateless[c.Principal] = s
+	}
+	g.ended.Add(1)
+	g.scheduleLocked()
+	return s, nil
+}
+
+// roomLocked says whether a principal may have another session. A principal that has
+// too many loses the one that it has not used for longest, if that one does nothing
+// and was not used for a minute: programs that end without a word leave such.
+func (g *Gateway) roomLocked(principal string, many bool) error {
+	own := 0
+	var oldest *session
+	var since time.Time
+	for _, s := range g.sessions {
+		if s.client.Principal != principal {
+			continue
+		}
+		own++
+		if used, busy := s.use(); !busy && g.now().Sub(used) > time.Minute && s.client.Transport == TransportHTTP {
+			if oldest == nil || used.Before(since) {
+				oldest, since = s, used
+			}
+		}
+	}
+	most := g.o.Limits.MaxSessions
+	if many {
+		most = (most + 1) / 2
+	}
+	if len(g.sessions) < g.o.Limits.MaxSessions && own < most {
+		return nil
+	}
+	if oldest != nil {
+		g.forgetLocked(oldest)
+		go oldest.end()
+		return nil
+	}
+	if own >= most && len(g.sessions) < g.o.Limits.MaxSessions {
+		return errPrincipalFull
+	}
+	return ErrTooManySessions
+}
+
+func (g *Gateway) forget(s *session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgetLocked(s)
+}
+
+func (g *Gateway) forgetLocked(s *session) {
+	if g.sessions[s.client.SessionID] == s {
+		delete(g.sessions, s.client.SessionID)
+	}
+	if g.stateless[s.client.Principal] == s {
+		delete(g.stateless, s.client.Principal)
+	}
+}
+
+// scheduleLocked sets the alarm for idle sessions. There is none without sessions.
+func (g *Gateway) scheduleLocked() {
+	if g.sweeper == nil && !g.closed && len(g.sessions) > 0 {
+		g.sweeper = time.AfterFunc(max(g.o.Limits.IdleTimeout/4, time.Second), g.sweep)
+	}
+}
+
+// sweep ends the sessions that were idle for too long.
+func (g *Gateway) sweep() {
+	now := g.now()
+	for _, s := range g.all() {
+		s.prune()
+		used, busy := s.use()
+		if s.client.Transport != TransportStdio && !busy && now.Sub(used) >= g.o.Limits.IdleTimeout {
+			g.log.Info("session ended: idle", "session", s.client.SessionID, "principal", s.client.Principal)
+			s.end()
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sweeper = nil
+	g.scheduleLocked()
+}
