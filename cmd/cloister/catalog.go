@@ -41,8 +41,8 @@ func (a *app) catalogList() *cobra.Command {
 		Use:   "list",
 		Short: "List all tools, by owner",
 		Long: `Lists all tools, by owner, and who vouches for them; the globals that plugins give
-cells, with their functions; the installed plugins that were refused, at which step;
-and the tools that differ from the lock file. With --json all of it is one object.`,
+cells, with their functions; the MCP servers, with their state; the installed plugins
+that were refused, at which step; and the tools that differ from the lock file. With --json all of it is one object.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.open(cmd.Context(), func(s *session) error {

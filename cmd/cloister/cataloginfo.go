@@ -18,6 +18,8 @@ type catalogInfo struct {
 	Namespaces []namespaceInfo     `json:"namespaces"`
 	// Plugins are those that have a tool in the catalog.
 	Plugins []pluginInfo `json:"plugins"`
+	// Servers are the MCP servers, whatever their state.
+	Servers []serverInfo `json:"mcpServers"`
 	Refused []refusedOne `json:"refused"`
 	Drifted []driftInfo  `json:"drifted"`
 }
@@ -44,6 +46,19 @@ type namespaceInfo struct {
 	Members  []memberReport `json:"members"`
 }
 
+// serverInfo is an MCP server, and what became of it.
+type serverInfo struct {
+	Name string `json:"name"`
+	// State is that of the connection: idle where the tools are those of an earlier one.
+	State string `json:"state"`
+	Tools int    `json:"tools"`
+	Error string `json:"error,omitempty"`
+	// LeftOut are tools that the server lists and that are not in the catalog.
+	LeftOut []string `json:"leftOut,omitempty"`
+	Server  string   `json:"server,omitempty"`
+	Version string   `json:"version,omitempty"`
+}
+
 // driftInfo is a tool that is not in the catalog because it is not as it was
 // agreed to.
 type driftInfo struct {
@@ -56,7 +71,7 @@ type driftInfo struct {
 func (s *session) info() *catalogInfo {
 	in := &catalogInfo{
 		Tools: nonNil(s.run.Catalog()), Namespaces: []namespaceInfo{}, Plugins: []pluginInfo{},
-		Refused: refusedJSON(s.set.refused), Drifted: []driftInfo{},
+		Refused: refusedJSON(s.set.refused), Drifted: []driftInfo{}, Servers: s.serverInfos(),
 	}
 	visible := map[string]bool{}
 	for _, e := range in.Tools {
@@ -93,6 +108,36 @@ func (s *session) info() *catalogInfo {
 	return in
 }
 
+// serverInfos says how the MCP servers stand.
+func (s *session) serverInfos() []serverInfo {
+	out := []serverInfo{}
+	for _, m := range s.cfg.mcp.shadowed {
+		out = append(out, serverInfo{Name: m.Name, State: "shadowed", Error: fmt.Sprintf("%s has another of that name, and this one of %s is not used", s.cfg.file, m.file)})
+	}
+	if s.mcp == nil || s.mcp.manager == nil {
+		return out
+	}
+	hosts := map[string]host.MCPStatus{}
+	for _, h := range s.host.MCPStatus() {
+		hosts[h.Name] = h
+	}
+	for _, m := range s.mcp.manager.Status() {
+		h := hosts[m.Name]
+		in := serverInfo{Name: m.Name, State: string(m.State), Tools: h.Tools, Server: m.ServerName, Version: m.ServerVersion}
+		if h.Err != nil {
+			in.Error = h.Err.Error()
+		}
+		for _, t := range m.Skipped {
+			in.LeftOut = append(in.LeftOut, t.Tool+": "+t.Reason)
+		}
+		for _, err := range h.Faults {
+			in.LeftOut = append(in.LeftOut, err.Error())
+		}
+		out = append(out, in)
+	}
+	return out
+}
+
 // vouches says who vouches for an owner of tools, by its id in the catalog.
 func (in *catalogInfo) vouches(owner string) string {
 	for _, p := range in.Plugins {
@@ -119,6 +164,7 @@ func (in *catalogInfo) extraText(s *stream) string {
 			bullet(&b, s, "  ", m.call()+" calls "+m.Tool)
 		}
 	}
+	in.serversText(&b, s)
 	if len(in.Refused) > 0 {
 		heading(&b, s, "Refused plugins")
 	}
@@ -132,4 +178,21 @@ func (in *catalogInfo) extraText(s *stream) string {
 		bullet(&b, s, "", d.Text)
 	}
 	return b.String()
+}
+
+// serversText is the section of MCP servers.
+func (in *catalogInfo) serversText(b *strings.Builder, s *stream) {
+	if len(in.Servers) > 0 {
+		heading(b, s, "MCP servers")
+	}
+	for _, m := range in.Servers {
+		state := count(m.Tools, "tool") + ", " + m.State
+		if m.Error != "" {
+			state = s.paint(styleRed, m.State+": ") + escapeLine(m.Error)
+		}
+		fmt.Fprintf(b, "  %s  %s\n", s.paint(styleBold, escapeLine(m.Name)), state)
+		for _, text := range m.LeftOut {
+			bullet(b, s, "  ", "left out: "+text)
+		}
+	}
 }

@@ -68,7 +68,9 @@ func (f *toolFlags) entries(ctx context.Context) []host.CatalogEntry {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	s, err := f.open(ctx, sessionOptions{})
+	quiet := *f
+	quiet.mcp = mcpFlags{none: true} // a completion starts no programs
+	s, err := quiet.open(ctx, sessionOptions{})
 	if err != nil {
 		return nil
 	}

@@ -32,6 +32,12 @@ type config struct {
 	allowUnsigned bool
 	// plugins is what else the file says about plugins.
 	plugins pluginConfig
+	// mcp, serve and approvals are the sections of these names.
+	mcp       mcpConfig
+	serve     serveConfig
+	approvals approvalsConfig
+	// policy is the section of this name.
+	policy cedarConfig
 	// found says that nobody named the file: it lay in the working folder.
 	found bool
 }
@@ -52,8 +58,18 @@ func configPath(flag string) (string, error) {
 	return configName, err
 }
 
-// loadConfig reads the configuration file that applies.
+// loadConfig reads the configuration file that applies, and the user's own list of
+// MCP servers.
 func loadConfig(flag string) (*config, error) {
+	c, err := loadConfigFile(flag)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.mcp.addUserList()
+}
+
+// loadConfigFile reads the configuration file that applies.
+func loadConfigFile(flag string) (*config, error) {
 	name, err := configPath(flag)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("configuration: %w", err), "")
@@ -129,6 +145,8 @@ func parseConfig(name string, data []byte) (*config, error) {
 		c.dirs[i] = besideFile(name, dir)
 	}
 	c.plugins.resolve(name)
+	c.serve.resolve(name)
+	c.policy.resolve(name)
 	return c, nil
 }
 
@@ -147,7 +165,11 @@ func (c *config) root(r *configReader) keys {
 				}),
 			}),
 		}),
-		"plugins": r.section(c.readPlugins(r)),
+		"plugins":   r.section(c.readPlugins(r)),
+		"mcp":       r.section(c.readMCP(r)),
+		"serve":     r.section(c.readServe(r)),
+		"approvals": r.section(c.readApprovals(r)),
+		"policy":    r.section(c.readPolicy(r)),
 	}
 }
 

@@ -124,24 +124,27 @@ func (p *pluginConfig) readSecrets(r *configReader, id string, n *json5.Node, pa
 	}
 	secrets := map[string]secretSource{}
 	for _, m := range n.Members {
-		at := join(path, m.Key)
-		if m.Value.Kind != json5.Object {
-			// NB: what stands there may be the secret itself, so it is not quoted.
-			r.fault(m.Value.Pos, at, `must be {env: "VARIABLE"} or {file: "PATH"}: a secret is not written into the configuration`)
-			continue
-		}
-		var s secretSource
-		before := len(r.faults)
-		r.object(m.Value, at, keys{"env": r.text(&s.env, notEmpty), "file": r.text(&s.file, notEmpty)})
-		if len(r.faults) == before && (s.env == "") == (s.file == "") {
-			r.fault(m.Value.Pos, at, "needs one of env and file")
-		}
-		secrets[m.Key] = s
+		secrets[m.Key] = r.secret(m.Value, join(path, m.Key))
 	}
 	if p.secrets == nil {
 		p.secrets = map[string]map[string]secretSource{}
 	}
 	p.secrets[id] = secrets
+}
+
+// secret reads where a secret comes from.
+func (r *configReader) secret(n *json5.Node, path string) (s secretSource) {
+	if n.Kind != json5.Object {
+		// NB: what stands there may be the secret itself, so it is not quoted.
+		r.fault(n.Pos, path, `must be {env: "VARIABLE"} or {file: "PATH"}: a secret is not written into the configuration`)
+		return s
+	}
+	before := len(r.faults)
+	r.object(n, path, keys{"env": r.text(&s.env, notEmpty), "file": r.text(&s.file, notEmpty)})
+	if len(r.faults) == before && (s.env == "") == (s.file == "") {
+		r.fault(n.Pos, path, "needs one of env and file")
+	}
+	return s
 }
 
 // resolve makes paths those of the configuration's folder.

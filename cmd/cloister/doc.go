@@ -6,6 +6,10 @@
 //	cloister catalog search QUERY
 //	cloister catalog describe ID
 //	cloister trace show FILE|-       draw what a run did, and when
+//	cloister policy test|explain|schema                 try policies on tool calls
+//	cloister mcp add|import|list|test|enable|disable|remove   MCP servers, whose tools cells can call
+//	cloister serve                   give all tools to an MCP client, as exec and wait
+//	cloister approvals [list|watch|approve ID|refuse ID]      answer calls that wait
 //	cloister plugin new|test|build|keygen|sign|push     make plugins
 //	cloister plugin pull|verify|inspect|diff            look at plugins
 //	cloister plugin install|update|list|enable|disable|remove|rollback|generations|gc|repair
@@ -28,6 +32,34 @@
 //	    deny: ["*:*:delete_*"],       // wins over allow
 //	    sandbox: { tools: { allow: ["core"], alsoAllow: [], deny: [] } },  // for --sandboxed
 //	  },
+//	  policy: {
+//	    files: ["policies/base.cedar"],  // Cedar; package host/policy describes it. Absent: what the rules let pass is allowed
+//	  },
+//	  mcp: { servers: {               // only in a file that --config names
+//	    files: { command: "mcp-files", args: ["notes"], env: { ROOT: "notes" }, inheritEnv: ["LANG"], dir: "." },
+//	    github: {
+//	      url: "https://mcp.example/mcp",
+//	      headers: { Authorization: { env: "GITHUB_TOKEN", prefix: "Bearer " } },  // or {file: "PATH"}, {command: ["PROGRAM"]}, a text
+//	      oauth: { scopes: ["repo"] },  // instead of a header: grant, clientId, clientSecret, clientMetadataUrl, redirect
+//	      allowPrivate: false,
+//	      approval: "ask",              // never, ask, always; absent: as the server says of each tool
+//	      allow: ["*_issue"], deny: ["delete_*"], idempotent: ["get_*"],
+//	      disabled: false,
+//	      limits: { connectTimeoutMs: 30000, callTimeoutMs: 600000, maxTools: 1000, maxConcurrent: 16, maxMessageBytes: 16777216, maxPages: 100 },
+//	    },
+//	  } },
+//	  serve: {                        // but for limits only in a file that --config names
+//	    http: "127.0.0.1:7420",       // absent: standard input and output
+//	    tokens: { ann: { file: "ann.token" } },           // of clients; absent: one is made
+//	    approvalTokens: { desk: { env: "DESK_TOKEN" } },  // beside the one that is made
+//	    allowedOrigins: ["https://app.example"], allowedHosts: ["tools.example"],
+//	    instructions: "",             // for the client's model
+//	    limits: { maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000 },
+//	  },
+//	  approvals: {
+//	    ttlSeconds: 86400,            // how long a cell waits for an answer
+//	    elicit: true,                 // serve asks the client's user, where the client can
+//	  },
 //	  plugins: {
 //	    dirs: ["plugins"],            // relative to this file
 //	    allowUnsignedUnsafe: true,    // plugins of folders have no signature; only in a file that --config names
@@ -42,15 +74,16 @@
 //
 // All faults of the file are reported at once, each with its line. A file that nobody
 // named, which merely lies in the working folder, decides nothing about trust: there
-// trust, secrets and http.allowPrivate are faults, and allowUnsignedUnsafe does not
-// count. CLOISTER_CONFIG names a file as --config does.
+// trust, secrets, http.allowPrivate, mcp.servers and what opens serve are faults, and allowUnsignedUnsafe does not
+// count. Policies that it names are of its own folder and lower no approval. CLOISTER_CONFIG
+// names a file as --config does.
 //
 // # Environment
 //
 //	CLOISTER_CONFIG     the configuration file
 //	CLOISTER_ENGINE     a copy of quickjs.wasm to use instead of the installed one
 //	CLOISTER_CACHE_DIR  folder for compiled code; "off" for none
-//	CLOISTER_DATA_DIR   folder of installed plugins
+//	CLOISTER_DATA_DIR   folder of installed plugins, and of your own list of MCP servers
 //	CLOISTER_TRUST      the trust policy: whose plugins may be loaded
 //	CLOISTER_LOCK       the lock file: which plugins and tools were agreed to
 //	CLOISTER_KEY_PASSWORD  the password of private keys that sign plugins
@@ -95,6 +128,33 @@
 // Machine code is made before the cell starts for the plugins that it names, and for
 // the others when they are called first. The time that a call may take begins after
 // that.
+//
+// # MCP servers
+//
+//	cloister mcp add notes -- mcp-notes ~/notes
+//	cloister run cell.ts                            # MCP.notes.search({ … })
+//	cloister serve --print-config claude            # what to put into a client
+//	cloister approvals                              # in another terminal
+//
+// Servers are in the file that --config or CLOISTER_CONFIG names, and in mcp.json in the
+// data folder, which has {"servers": {…}} in the same form, as strict JSON. All commands
+// read both. Of two servers of one name that of the configuration is used, and that is
+// said. "mcp add", "mcp remove" and the others change the file that is named, where its
+// comments and its layout stay, else mcp.json.
+//
+// What a server lists is kept in the cache folder, and it is started when a cell calls
+// it; "mcp test" and "lock" ask it anew. One that cannot be had is named on standard
+// error and in "catalog list", and takes nothing else down.
+//
+// The lock file holds the tools of servers as it does those of plugins. A server of
+// mcp.json is held to the lock file of the data folder, where "mcp add" writes its tools,
+// or to one of a project that knows it. A server of a configuration is held to the lock
+// file that applies, but to that of the data folder only once that one knows it: before
+// that, somebody named the file, and the tools are taken as they are.
+//
+// A running serve leaves a file in the folder serve of the data folder, by which
+// "cloister approvals" finds it. It is locked as long as the process lives, and is not
+// believed after that. Tokens there are readable for you alone.
 //
 // # What a terminal is shown
 //

@@ -25,6 +25,11 @@ A plugin under development is held to a lock file of yours that knows its tools,
 never to that of the data folder. Otherwise it is loaded as it is:
 --allow-unsigned-unsafe said so.
 
+The tools of MCP servers are in it too, under mcp:SERVER. "cloister mcp add" writes
+down those of a server that it adds. A server of a configuration file is held to a lock
+file beside it, and to that of the data folder once that one knows a tool of it.
+"accept mcp:SERVER" takes a server in.
+
 ` + pluginExitHelp
 
 // lockFlags are the flags of the commands about the lock file.
@@ -78,15 +83,16 @@ func (a *app) lockAccept() *cobra.Command {
 		Use:   "accept [ID...]",
 		Short: "Show what differs, and write it into the lock file",
 		Long: `Shows what differs from the lock file, asks, and takes it: all of it, or that of
-the plugins and tools whose IDs are given. --file may name a file that is not there
-yet.`,
+the plugins, tools and MCP servers (mcp:SERVER) whose IDs are given. --file may name a
+file that is not there yet.`,
 		Example: `  cloister lock accept
   cloister lock accept acme.hello --yes
+  cloister lock accept mcp:github
   cloister lock accept --file cloister.lock   # a lock file for this folder's configuration`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return operatorFault(cmd.Context(), a.acceptLock(cmd.Context(), f, args, yes))
 		},
-		ValidArgsFunction: completeInstalled,
+		ValidArgsFunction: completeLocked(&f.tools.config),
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "agree without being asked")
@@ -99,6 +105,8 @@ type lockJSON struct {
 	Missing bool         `json:"missing,omitempty"`
 	Changes []lockChange `json:"changes"`
 	Refused []refusedOne `json:"refused,omitempty"`
+	// Failed are MCP servers that could not be asked: what is locked of them stays.
+	Failed []failedServer `json:"failed,omitempty"`
 	// Accepted is the number of differences that were taken.
 	Accepted int `json:"accepted"`
 }
@@ -128,7 +136,7 @@ func (a *app) lockStatus(ctx context.Context, f *lockFlags) error {
 		code = exitFailed
 	}
 	if f.json {
-		if err := a.printJSON(lockJSON{s.path, s.missing, changes, refusedJSON(s.refused), 0}); err != nil {
+		if err := a.printJSON(lockJSON{s.path, s.missing, changes, refusedJSON(s.refused), s.failed, 0}); err != nil {
 			return err
 		}
 		return silently(code)
@@ -152,6 +160,9 @@ func (a *app) lockNotes(s *lockState) {
 	for _, e := range s.refused {
 		a.complain("note: "+refusalLine(e), "")
 	}
+	for _, f := range s.failed {
+		a.complain("note: "+f.note(), "")
+	}
 }
 
 func (a *app) acceptLock(ctx context.Context, f *lockFlags, ids []string, yes bool) error {
@@ -161,7 +172,7 @@ func (a *app) acceptLock(ctx context.Context, f *lockFlags, ids []string, yes bo
 	}
 	for _, id := range ids {
 		if !s.knows(id) {
-			return usageError(fmt.Errorf("%s is neither a plugin nor a tool that is loaded or locked", id), "cloister lock status shows what differs")
+			return usageError(fmt.Errorf("%s is neither a plugin nor a tool nor an MCP server that is loaded or locked", id), "cloister lock status shows what differs")
 		}
 	}
 	changes := s.changes(ids)
@@ -170,7 +181,7 @@ func (a *app) acceptLock(ctx context.Context, f *lockFlags, ids []string, yes bo
 	}
 	if len(changes) == 0 {
 		if f.json {
-			return a.printJSON(lockJSON{s.path, s.missing, changes, refusedJSON(s.refused), 0})
+			return a.printJSON(lockJSON{s.path, s.missing, changes, refusedJSON(s.refused), s.failed, 0})
 		}
 		return a.write("nothing differs from " + a.stdout.text(s.path) + "\n")
 	}
@@ -192,7 +203,7 @@ func (a *app) acceptLock(ctx context.Context, f *lockFlags, ids []string, yes bo
 		return err
 	}
 	if f.json {
-		return a.printJSON(lockJSON{s.path, false, changes, refusedJSON(s.refused), len(changes)})
+		return a.printJSON(lockJSON{s.path, false, changes, refusedJSON(s.refused), s.failed, len(changes)})
 	}
 	return a.write("accepted " + count(len(changes), "difference") + " into " + a.stdout.text(s.path) + "\n")
 }

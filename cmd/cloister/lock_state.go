@@ -21,6 +21,8 @@ type lockState struct {
 	file, now *lock.File
 	missing   bool
 	refused   []*trust.Error
+	// failed are MCP servers that could not be asked.
+	failed []failedServer
 }
 
 // lockState reads both. ids may name plugins under development to be locked too.
@@ -62,7 +64,12 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 		}
 		maps.Copy(s.now.Tools, toolsOf(p.Manifest()))
 	}
-	return s, nil
+	manager, err := f.tools.newManager(cfg, nil)
+	if manager == nil || err != nil {
+		return s, err
+	}
+	err = s.addServers(freshServers(ctx, manager), cfg, ids)
+	return s, errors.Join(err, manager.Close())
 }
 
 // notLoaded are the installed plugins of which nothing can be said: those that are
@@ -126,7 +133,7 @@ type lockChange struct {
 func (s *lockState) changes(ids []string) []lockChange {
 	out := []lockChange{}
 	for _, d := range s.file.Differences(s.now) {
-		c := lockChange{Plugin: ownerOfTool(d.ID), ID: d.ID, What: string(d.What), State: "changed", Before: d.Before, After: d.After}
+		c := lockChange{Plugin: lockOwner(d.ID), ID: d.ID, What: string(d.What), State: "changed", Before: d.Before, After: d.After}
 		name := "The tool " + d.ID[strings.LastIndexByte(d.ID, ':')+1:]
 		if c.Plugin == "" {
 			c.Plugin, name = d.ID, "The plugin"
@@ -155,7 +162,8 @@ func (s *lockState) knows(id string) bool {
 	for _, l := range []*lock.File{s.file, s.now} {
 		_, plugin := l.Plugins[id]
 		_, tool := l.Tools[id]
-		if plugin || tool || len(lockedTools(l, id)) > 0 {
+		server, mcp := strings.CutPrefix(id, mcpOwner(""))
+		if plugin || tool || len(lockedTools(l, id)) > 0 || mcp && knowsServer(l, server) {
 			return true
 		}
 	}

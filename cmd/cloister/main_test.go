@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write what the program says into golden
 
 // TestMain makes the test binary serve as cloister in scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cloister": main})
+	testscript.Main(m, map[string]func(){"cloister": main, "mcpserver": serveTestMCP, "mcpclient": mcpClient})
 }
 
 // enginePath finds the engine of the checkout.
@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 	module := filepath.Join(t.TempDir(), "plugin.wasm")
 	build := sync.OnceValue(func() error { return buildPlugin(module) })
 	open, private := startRegistry(t, ""), startRegistry(t, "ann:secret")
+	mcpURL := startMCPServer(t, "open-sesame-1234")
 	toolchain := goEnvironment(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
@@ -69,11 +70,13 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("REGISTRY", open)
 			e.Setenv("PRIVATE_REGISTRY", private)
+			e.Setenv("MCP_URL", mcpURL)
 			e.Vars = append(e.Vars, toolchain...)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "hasbytes": hasBytes, "noNPM": noNPM, "fakeNPM": fakeNPM, "flip": flip, "policy": policy, "expand": expand,
+			"exits": exits, "hasbytes": hasBytes, "noNPM": noNPM, "fakeNPM": fakeNPM, "flip": flip, "policy": policy, "expand": expand, "mode": fileMode,
+			"await": await, "retry": retry, "served": served, "approval": approval,
 			"csvplugin": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(build())
 				csvPlugin(ts, module, args[0])

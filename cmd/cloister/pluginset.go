@@ -147,14 +147,13 @@ func (s *session) notes(a *app, strict bool) error {
 	for _, e := range s.set.refused {
 		all = append(all, refusalLine(e))
 	}
-	for _, err := range s.host.Drift() {
-		all = append(all, "tool not in the catalog: "+err.Error())
-	}
+	all = append(all, mcpNotes(s.host.MCPStatus(), s.mcp.manager, s.cfg)...)
+	all = append(all, driftNotes(s.host.Drift())...)
 	if len(all) == 0 {
 		return nil
 	}
 	if strict {
-		return usageError(fmt.Errorf("not all plugins can be used as they are\n%s", strings.Join(all, "\n")), "without --strict the run goes on without them")
+		return usageError(fmt.Errorf("not all plugins and MCP servers can be used as they are\n%s", strings.Join(all, "\n")), "without --strict the run goes on without them")
 	}
 	for _, note := range all {
 		a.complain("note: "+note, "")

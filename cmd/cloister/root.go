@@ -15,14 +15,15 @@ func (a *app) root() *cobra.Command {
 		Short: "Run code that a language model wrote, sealed, with tools",
 		Long: `Cloister runs cells: JavaScript or TypeScript that a language model wrote, in a
 sealed guest without files, network, timers or modules. A cell reaches the
-outside through tools alone: Go functions of the host and WebAssembly plugins,
-each call checked against policy and schema.
+outside through tools alone: Go functions of the host, WebAssembly plugins and MCP
+servers, each call checked against policy and schema. "cloister serve" gives all of
+them to an MCP client as two tools.
 
 Environment:
   CLOISTER_CONFIG     configuration file, instead of ./cloister.json5
   CLOISTER_ENGINE     quickjs.wasm to use instead of the installed engine
   CLOISTER_CACHE_DIR  folder for compiled code; "off" for none
-  CLOISTER_DATA_DIR   folder of installed plugins
+  CLOISTER_DATA_DIR   folder of installed plugins and of your own list of MCP servers
   CLOISTER_TRUST      trust policy: whose plugins may be loaded
   CLOISTER_LOCK       lock file: which plugins and tools were agreed to
   NO_COLOR            no colours, if not empty`,
@@ -42,7 +43,7 @@ Environment:
 		return strings.TrimRight(fs.FlagUsagesWrapped(min(a.stdout.width(), fileWidth)), "\n")
 	})
 	cmd.AddCommand(a.runCommand(), a.catalogCommand(), a.engineCommand(), a.versionCommand(),
-		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.loginCommand(), a.logoutCommand(), a.traceCommand())
+		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.mcpCommand(), a.serveCommand(), a.approvalsCommand(), a.loginCommand(), a.logoutCommand(), a.traceCommand(), a.policyCommand())
 	cmd.InitDefaultCompletionCmd()
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {

@@ -131,8 +131,12 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 // execute makes a session, runs the cell in it to its end, and closes it, so that
 // the trace is complete. It gives the limits that applied, for messages.
 func (f *runFlags) execute(ctx context.Context, a *app, person *approver, src *source, trace *traceFile, u *ui, show func(*host.Result)) (*host.Result, host.CodeModeConfig, error) {
+	d, err := debugging(a.logger(true))
+	if err != nil {
+		return nil, host.CodeModeConfig{}, err
+	}
 	s, err := f.tools.open(ctx, sessionOptions{
-		host:       host.Options{Trace: sinks{u, trace}, Approve: person.function(), OnInterrupt: person.interrupts()},
+		host:       host.Options{Trace: d.Trace(sinks{u, trace}), Approve: person.function(), OnInterrupt: person.interrupts()},
 		limits:     f.limits.apply,
 		onProgress: u.report,
 		plugins:    f.pluginOptions(u),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
@@ -27,6 +28,7 @@ type toolFlags struct {
 	// that is refused an error.
 	noInstalled, strict bool
 	trust, lock         string
+	mcp                 mcpFlags
 }
 
 func (f *toolFlags) register(cmd *cobra.Command) {
@@ -53,6 +55,7 @@ func (f *toolFlags) registerPlugins(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.dirs, "tool-dir", nil, "folder `DIR` of a development plugin, or of several of them; repeatable")
 	fs.BoolVar(&f.allowUnsigned, "allow-unsigned-unsafe", false, "load plugins of folders, which nobody has signed")
 	trustFlag(cmd, &f.trust)
+	f.mcp.register(cmd, &f.config)
 	mustComplete(cmd.MarkFlagDirname("tool-dir"))
 	mustComplete(cmd.MarkFlagFilename("config", "json5", "json"))
 }
@@ -64,12 +67,16 @@ func mustComplete(err error) {
 	}
 }
 
+// cliAgent is the agent that the command line's own runs belong to.
+const cliAgent = "cloister-cli"
+
 // session is a host with one run, for the length of one command.
 type session struct {
 	cfg  *config
 	host *host.Host
 	run  *host.Run
 	set  *pluginSet
+	mcp  *mcpSet
 	root *os.Root
 }
 
@@ -80,6 +87,7 @@ type sessionOptions struct {
 	limits     func(*host.CodeModeConfig) error
 	onProgress func(*host.ToolCall, any)
 	plugins    plugins.LoadOptions // callbacks
+	mcp        *mcp.Options        // callbacks
 	// mustRun says that code mode has to be on.
 	mustRun bool
 	// app is told of plugins that are refused and tools that drifted; nil tells
@@ -100,29 +108,20 @@ func (f *toolFlags) open(ctx context.Context, o sessionOptions) (s *session, err
 			s = nil
 		}
 	}()
-	if o.mustRun && cfg.turnedOff {
-		return s, usageError(fmt.Errorf("%s turns code mode off", cfg.file), "set tools.codeMode to true there, or remove the key")
-	}
-	if err := f.checkRules(); err != nil {
-		return s, err
-	}
-	if o.limits != nil {
-		if err := o.limits(&cfg.codeMode); err != nil {
-			return s, err
-		}
-	}
-	opts := o.host
-	opts.CodeMode = cfg.codeMode
-	opts.Allow, opts.Deny, opts.Sandbox = cfg.allow, cfg.deny, cfg.sandbox
-	opts.CacheDir = os.Getenv("CLOISTER_CACHE_DIR")
-	opts.Tools = append(slices.Clone(opts.Tools), coreTools()...)
-	if err := s.openRoot(f.root, &opts); err != nil {
+	opts, err := s.options(f, &o)
+	if err != nil {
 		return s, err
 	}
 	if s.set, err = f.loadSet(ctx, cfg, o.plugins); err != nil {
 		return s, err
 	}
-	opts.Plugins, opts.Lock = s.set.plugins, s.set.lock
+	if s.mcp, err = f.openMCP(ctx, cfg, o.mcp); err != nil {
+		return s, err
+	}
+	if err := s.set.agreeMCP(s.mcp.servers, cfg); err != nil {
+		return s, err
+	}
+	opts.Plugins, opts.MCP, opts.Lock = s.set.plugins, s.mcp.servers, s.set.lock
 	if s.host, err = host.New(ctx, &opts); err != nil {
 		return s, hostError(err)
 	}
@@ -134,10 +133,39 @@ func (f *toolFlags) open(ctx context.Context, o sessionOptions) (s *session, err
 	// One command is one agent run; ids that match nothing else keep it apart.
 	id := "cli-" + uuid(7, time.Now())
 	s.run, err = s.host.NewRun(ctx, host.RunOptions{
-		AgentID: "cloister-cli", AgentRunID: id, SessionID: id, SessionKey: id, Sandboxed: f.sandboxed,
+		AgentID: cliAgent, AgentRunID: id, SessionID: id, SessionKey: id, Sandboxed: f.sandboxed,
 		Allow: f.allow, Deny: f.deny, OnProgress: o.onProgress,
 	})
 	return s, hostError(err)
+}
+
+// options are those of the host, but for plugins and MCP servers. The root of
+// --root is opened.
+func (s *session) options(f *toolFlags, o *sessionOptions) (host.Options, error) {
+	cfg, opts := s.cfg, o.host
+	if o.mustRun && cfg.turnedOff {
+		return opts, usageError(fmt.Errorf("%s turns code mode off", cfg.file), "set tools.codeMode to true there, or remove the key")
+	}
+	if err := f.checkRules(); err != nil {
+		return opts, err
+	}
+	if o.limits != nil {
+		if err := o.limits(&cfg.codeMode); err != nil {
+			return opts, err
+		}
+	}
+	opts.CodeMode = cfg.codeMode
+	opts.Allow, opts.Deny, opts.Sandbox = cfg.allow, cfg.deny, cfg.sandbox
+	opts.CacheDir = os.Getenv("CLOISTER_CACHE_DIR")
+	opts.Tools = append(slices.Clone(opts.Tools), coreTools()...)
+	if opts.Policy == nil {
+		var err error
+		if opts.Policy, err = cfg.toolPolicy(); err != nil {
+			return opts, err
+		}
+	}
+	err := s.openRoot(f.root, &opts)
+	return opts, err
 }
 
 // checkRules reports a malformed rule by its flag.
@@ -174,6 +202,7 @@ func (s *session) close() {
 	if s.host != nil {
 		errs = append(errs, s.host.Close())
 	}
+	s.mcp.close()
 	if s.set != nil {
 		s.set.close()
 	}

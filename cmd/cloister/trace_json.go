@@ -50,6 +50,9 @@ type jsonSpan struct {
 	Denied      bool            `json:"denied,omitempty"`
 	Rule        string          `json:"rule,omitempty"`
 	Unsigned    bool            `json:"unsigned,omitempty"`
+	Untrusted   bool            `json:"untrusted,omitempty"`
+	By          string          `json:"by,omitempty"`
+	Extent      string          `json:"extent,omitempty"`
 	InputBytes  int             `json:"inputBytes,omitempty"`
 	OutputBytes int             `json:"outputBytes,omitempty"`
 	Odd         []string        `json:"odd,omitempty"`
@@ -98,7 +101,7 @@ func (s *traceSpan) json(r *traceRun) jsonSpan {
 	j := jsonSpan{
 		ID: s.number, Kind: s.kind, Name: s.name, CallID: s.callID, Tool: s.tool, Namespace: s.namespace, Caller: s.caller,
 		StartMs: float64(s.start-r.first) / 1000, Open: s.open, Status: s.status, Reason: s.reason, Denied: s.denied, Rule: s.rule,
-		Unsigned: s.unsigned, InputBytes: s.in, OutputBytes: s.out, Odd: s.odd.list(),
+		Unsigned: s.unsigned, Untrusted: s.untrusted, By: s.by, Extent: s.extent, InputBytes: s.in, OutputBytes: s.out, Odd: s.odd.list(),
 	}
 	if s.parent != nil {
 		j.Parent = s.parent.number

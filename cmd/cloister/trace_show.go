@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/host"
 )
 
 // writeTraceText draws the runs of a trace.
@@ -122,7 +124,7 @@ func (s *traceSpan) style() string {
 		return styleRed
 	case s.unsigned, s.open:
 		return styleYellow
-	case s.kind == spanSuspended, s.kind == spanEvent:
+	case s.kind == spanSuspended, s.kind == spanApproval, s.kind == spanEvent:
 		return styleDim
 	}
 	return styleCyan
@@ -143,6 +145,12 @@ func (s *traceSpan) details(row *traceRow) {
 	row.add(s.statusStyle(), s.statusText())
 	if s.unsigned {
 		row.add(styleYellow, "unsigned")
+	}
+	if s.by != "" {
+		row.add(styleDim, "by "+escapeLine(s.by))
+	}
+	if s.extent != "" && s.extent != string(host.ApproveOnce) {
+		row.add(styleDim, "for the "+escapeLine(s.extent))
 	}
 	row.add(styleYellow, strings.Join(s.odd.list(), ", "))
 	row.add("", s.sizes())

@@ -33,8 +33,9 @@ type traceRun struct {
 	// status and reason are those of the last end.
 	status, reason string
 
-	phase     *traceSpan // the exec or wait that is open
-	suspended *traceSpan // the stretch since the last end, while it is open
+	phase     *traceSpan            // the exec or wait that is open
+	asked     map[string]*traceSpan // approvals that are open, by call
+	suspended *traceSpan            // the stretch since the last end, while it is open
 	snapshot  *host.TraceEvent
 
 	first, last int64 // µs since 1970, over all spans
@@ -47,6 +48,7 @@ const (
 	spanWait      = "wait"
 	spanSuspended = "suspended"
 	spanCall      = "call"
+	spanApproval  = "approval"
 	spanEvent     = "event" // without duration
 )
 
@@ -87,6 +89,8 @@ type traceSpan struct {
 	durationMs        float64 // as told, or -1
 	in, out           int
 	unsigned          bool
+	untrusted         bool
+	by, extent        string // of an approval
 	open, bad, denied bool
 	odd               oddity
 	visit             uint8 // of the search for cycles
@@ -123,6 +127,15 @@ func (t *trace) add(e *host.TraceEvent) {
 	case "call.denied":
 		s := t.begin(r, e, spanCall, at)
 		s.denied, s.bad = true, true
+	case "approval.asked":
+		s := t.begin(r, e, spanApproval, at)
+		s.open = true
+		if r.asked == nil {
+			r.asked = map[string]*traceSpan{}
+		}
+		r.asked[e.CallID] = s
+	case "approval.decided":
+		t.decide(r, e, at)
 	case "namespace.refused":
 		s := t.begin(r, e, spanEvent, at)
 		s.denied, s.bad = true, true
@@ -141,7 +154,11 @@ func (t *trace) begin(r *traceRun, e *host.TraceEvent, kind string, at int64) *t
 		kind: kind, name: cutText(e.Event), callID: e.CallID, parentID: e.ParentID, caller: cutText(e.Caller),
 		tool: cutText(e.Tool), namespace: cutText(e.Namespace), status: cutText(e.Status), rule: cutText(e.Rule),
 		reason: guestabi.Reason(cutText(string(e.Reason))), start: at, end: at, durationMs: -1,
-		in: e.InputBytes, out: e.OutputBytes, unsigned: e.Unsigned,
+		in: e.InputBytes, out: e.OutputBytes, unsigned: e.Unsigned, untrusted: e.Untrusted,
+		by: cutText(e.By), extent: cutText(string(e.Extent)),
+	}
+	if kind == spanApproval { // belongs to its call
+		s.name, s.parentID, s.callID = kind, e.CallID, ""
 	}
 	switch kind {
 	case spanExec, spanWait:
@@ -243,8 +260,23 @@ func (t *trace) endCall(r *traceRun, e *host.TraceEvent, at int64) {
 	}
 	s.close(at, e.DurationMs)
 	s.status, s.out = cutText(e.Status), e.OutputBytes
-	s.unsigned = s.unsigned || e.Unsigned
+	s.unsigned, s.untrusted = s.unsigned || e.Unsigned, s.untrusted || e.Untrusted
 	s.bad = s.status != "ok"
+	if e.Rule != "" {
+		s.rule, s.denied = cutText(e.Rule), true
+	}
+}
+
+// decide ends an approval. One that was never asked for was answered before.
+func (t *trace) decide(r *traceRun, e *host.TraceEvent, at int64) {
+	s := r.asked[e.CallID]
+	if s == nil {
+		s = t.begin(r, e, spanApproval, at)
+	}
+	delete(r.asked, e.CallID)
+	s.close(at, e.DurationMs)
+	s.status, s.by, s.extent = cutText(e.Status), cutText(e.By), cutText(string(e.Extent))
+	s.bad = s.status != "approved"
 }
 
 // endFromOutside ends a run that nobody continues.

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/json5"
+)
+
+// mcpConfig is what the configuration and the user's own list say about MCP
+// servers. Each name is there once.
+type mcpConfig struct {
+	servers []mcpServer
+	// shadowed are servers of the user's list that are not used: the configuration
+	// file has others of the same names.
+	shadowed []mcpServer
+}
+
+// mcpServer is a server with the file that says so.
+type mcpServer struct {
+	mcp.Server
+	file string
+	// user says that the file is the user's own list.
+	user bool
+}
+
+// find gives the server of a name that is used, or nil.
+func (m *mcpConfig) find(name string) *mcpServer {
+	for i := range m.servers {
+		if m.servers[i].Name == name {
+			return &m.servers[i]
+		}
+	}
+	return nil
+}
+
+// names are the names of all servers.
+func (m *mcpConfig) names() []string {
+	names := []string{}
+	for _, s := range m.servers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// serverName is the form of a server's name; see mcp.Server.
+var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// badServerName gives what is wrong with a server's name.
+func badServerName(name string) string {
+	switch {
+	case name == "core":
+		return "core is the name of Cloister's own tools; choose another"
+	case !serverName.MatchString(name):
+		return "is not the name of a server: letters, digits, _, . and -, at most 64"
+	}
+	return ""
+}
+
+// readMCP is the shape of the section `mcp`. Servers start commands, read secrets
+// and open connections, so that a file which nobody named cannot have any.
+func (c *config) readMCP(r *configReader) keys {
+	return keys{"servers": c.plugins.trusted(r, c.mcp.readServers(r))}
+}
+
+// readServers reads servers by their names.
+func (m *mcpConfig) readServers(r *configReader) keyReader {
+	return func(n *json5.Node, path string) {
+		if n.Kind != json5.Object {
+			r.fault(n.Pos, path, "must be an object of servers by name, not %s", kindOf(n))
+			return
+		}
+		for _, member := range n.Members {
+			at := join(path, member.Key)
+			if wrong := badServerName(member.Key); wrong != "" {
+				r.fault(member.KeyPos, at, "%s", wrong)
+				continue
+			}
+			s := mcpServer{file: r.root.File(), Server: mcp.Server{Name: member.Key}}
+			r.server(&s.Server, member.Value, at)
+			m.servers = append(m.servers, s)
+		}
+		if len(r.faults) == 0 {
+			m.resolve(r.root.File())
+			m.check(r, n, path)
+		}
+	}
+}
+
+// check reports what the library finds wrong: members that do not go together, and
+// more.
+func (m *mcpConfig) check(r *configReader, n *json5.Node, path string) {
+	manager, err := mcp.New(m.list(), nil)
+	if err == nil {
+		err = manager.Close()
+	}
+	var ce *host.ConfigError
+	if errors.As(err, &ce) {
+		for i := range ce.Faults { // the user's own list has no section mcp
+			ce.Faults[i].Key = path + strings.TrimPrefix(ce.Faults[i].Key, "mcp.servers")
+		}
+	}
+	if err != nil {
+		r.hostFaults(n, path, err)
+	}
+}
+
+// list is the servers as the library takes them.
+func (m *mcpConfig) list() []mcp.Server {
+	out := make([]mcp.Server, len(m.servers))
+	for i := range m.servers {
+		out[i] = m.servers[i].Server
+	}
+	return out
+}
+
+// server reads one server.
+func (r *configReader) server(s *mcp.Server, n *json5.Node, path string) {
+	l := &s.Limits
+	millis := func(to *time.Duration, most time.Duration) keyReader {
+		return r.count(1, int(most/time.Millisecond), func(n int) { *to = time.Duration(n) * time.Millisecond })
+	}
+	whole := func(to *int, most int) keyReader { return r.count(1, most, func(n int) { *to = n }) }
+	r.object(n, path, keys{
+		"command":      r.text(&s.Command, notEmpty),
+		"args":         r.strings(&s.Args, noNUL),
+		"dir":          r.text(&s.Dir, notEmpty),
+		"env":          r.values(&s.Env, badVariable),
+		"inheritEnv":   r.strings(&s.InheritEnv, badVariable),
+		"url":          r.text(&s.URL, notEmpty),
+		"headers":      r.values(&s.Headers, badHeader),
+		"oauth":        r.oauth(&s.OAuth),
+		"allowPrivate": r.boolean(&s.AllowPrivate),
+		"approval":     r.approval(&s.Approval),
+		"allow":        r.strings(&s.Allow, notEmpty),
+		"deny":         r.strings(&s.Deny, notEmpty),
+		"idempotent":   r.strings(&s.Idempotent, notEmpty),
+		"disabled":     r.boolean(&s.Disabled),
+		"limits": r.section(keys{
+			"connectTimeoutMs": millis(&l.ConnectTimeout, time.Hour),
+			"callTimeoutMs":    millis(&l.CallTimeout, 24*time.Hour),
+			"maxTools":         whole(&l.MaxTools, 20_000),
+			"maxConcurrent":    whole(&l.MaxConcurrent, 1000),
+			"maxMessageBytes":  whole(&l.MaxMessageBytes, 64<<20),
+			"maxPages":         whole(&l.MaxPages, 10_000),
+		}),
+	})
+}
+
+// values reads variables or headers. check gives what is wrong with a name.
+func (r *configReader) values(to *map[string]mcp.Value, check func(string) string) keyReader {
+	return func(n *json5.Node, path string) {
+		if n.Kind != json5.Object {
+			r.fault(n.Pos, path, "must be an object, not %s", kindOf(n))
+			return
+		}
+		*to = map[string]mcp.Value{}
+		for _, m := range n.Members {
+			at := join(path, m.Key)
+			if wrong := check(m.Key); wrong != "" {
+				r.fault(m.KeyPos, at, "%s", wrong)
+				continue
+			}
+			var v mcp.Value
+			r.value(&v, true)(m.Value, at)
+			(*to)[m.Key] = v
+		}
+	}
+}
+
+// value reads a value, written down where that is allowed, or the place of a secret.
+func (r *configReader) value(to *mcp.Value, plain bool) keyReader {
+	return func(n *json5.Node, path string) {
+		switch {
+		case n.Kind == json5.String && plain:
+			if wrong := noNUL(n.Text); wrong != "" {
+				r.fault(n.Pos, path, "%s", wrong)
+			}
+			to.Text = n.Text
+			return
+		case n.Kind != json5.Object && plain:
+			r.fault(n.Pos, path, `must be a string or {env: "VARIABLE"}, {file: "PATH"} or {command: ["PROGRAM", …]}, not %s`, kindOf(n))
+			return
+		case n.Kind != json5.Object:
+			// NB: what stands there may be the secret itself, so it is not quoted.
+			r.fault(n.Pos, path, `must be {env: "VARIABLE"}, {file: "PATH"} or {command: ["PROGRAM", …]}: a secret is not written into the configuration`)
+			return
+		}
+		before := len(r.faults)
+		r.object(n, path, keys{
+			"env": r.text(&to.Env, badVariable), "file": r.text(&to.File, notEmpty),
+			"command": r.strings(&to.Command, noNUL), "prefix": r.text(&to.Prefix, noNUL),
+		})
+		sources := 0
+		for _, there := range []bool{to.Env != "", to.File != "", len(to.Command) > 0} {
+			if there {
+				sources++
+			}
+		}
+		if len(r.faults) == before && sources != 1 {
+			r.fault(n.Pos, path, "needs one of env, file and command")
+		}
+	}
+}
+
+func (r *configReader) oauth(to **mcp.OAuth) keyReader {
+	return func(n *json5.Node, path string) {
+		*to = &mcp.OAuth{}
+		r.object(n, path, keys{
+			"grant":             r.text(&(*to).Grant, notEmpty),
+			"clientMetadataUrl": r.text(&(*to).ClientMetadataURL, notEmpty),
+			"clientId":          r.text(&(*to).ClientID, notEmpty),
+			"clientSecret":      r.value(&(*to).ClientSecret, false),
+			"scopes":            r.strings(&(*to).Scopes, notEmpty),
+			"redirect":          r.text(&(*to).Redirect, notEmpty),
+		})
+	}
+}
+
+// approvalNames are the words for when calls need approval.
+var approvalNames = []string{string(host.ApprovalNever), string(host.ApprovalAsk), string(host.ApprovalAlways)}
+
+func (r *configReader) approval(to *host.Approval) keyReader {
+	return r.text((*string)(to), func(s string) string {
+		if !slices.Contains(approvalNames, s) {
+			return "must be one of " + strings.Join(approvalNames, ", ")
+		}
+		return ""
+	})
+}
+
+// resolve makes paths those of the file's folder. A command without a slash is
+// looked up on the PATH.
+func (m *mcpConfig) resolve(file string) {
+	// The folder of a file that was just read is known.
+	if full, err := filepath.Abs(file); err == nil {
+		file = full
+	}
+	for i := range m.servers {
+		s := &m.servers[i]
+		s.Dir = besideFile(file, s.Dir)
+		if strings.ContainsRune(s.Command, '/') || strings.ContainsRune(s.Command, filepath.Separator) {
+			s.Command = besideFile(file, s.Command)
+		}
+		for _, values := range []map[string]mcp.Value{s.Env, s.Headers} {
+			for name, v := range values {
+				v.File = besideFile(file, v.File)
+				values[name] = v
+			}
+		}
+		if s.OAuth != nil {
+			s.OAuth.ClientSecret.File = besideFile(file, s.OAuth.ClientSecret.File)
+		}
+	}
+}
+
+var (
+	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,255}$`)
+	headerForm   = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$")
+)
+
+func badVariable(name string) string {
+	if !variableForm.MatchString(name) {
+		return "is not the name of a variable of the environment"
+	}
+	return ""
+}
+
+func badHeader(name string) string {
+	if !headerForm.MatchString(name) {
+		return "is not the name of an HTTP header"
+	}
+	return ""
+}
+
+func noNUL(s string) string {
+	if strings.ContainsRune(s, 0) {
+		return "must not hold a NUL character"
+	}
+	return ""
+}

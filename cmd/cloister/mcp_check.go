@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cloister-wasm/cloister/host/mcp"
+)
+
+func (a *app) mcpTest() *cobra.Command {
+	file, asJSON := "", false
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Connect to an MCP server and show what it offers",
+		Long: `Connects to a server, whatever was kept of it, and shows the protocol, its tools
+with what they need, and tools that are left out, with the reason. Lines that a program
+writes to standard error are shown if it fails.
+
+` + mcpExitHelp,
+		Args: exactlyOne("mcp test", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.testServer(cmd.Context(), file, args[0], asJSON)
+		},
+		ValidArgsFunction: oneServer(&file),
+	}
+	configFlag(cmd, &file)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+const mcpExitHelp = `Exit codes:
+  0    done
+  1    the server cannot be used, or you did not agree
+  2    the command line or a file is wrong
+  6    Cloister itself failed
+  130  interrupted with Ctrl-C (143: by SIGTERM)`
+
+func (a *app) testServer(ctx context.Context, file, name string, asJSON bool) error {
+	cfg, err := loadConfig(file)
+	if err != nil {
+		return err
+	}
+	s, err := findServer(cfg, name)
+	if err != nil {
+		return err
+	}
+	report, err := a.probe(ctx, &s.Server)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if asJSON {
+		if wrong := a.printJSON(probeJSON(report, err)); wrong != nil {
+			return wrong
+		}
+		if err != nil {
+			return silently(exitFailed)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.write(probeText(a.stdout, report))
+}
+
+// probe connects to a server and asks it for everything. What a program wrote to
+// standard error is part of the error.
+func (a *app) probe(ctx context.Context, s *mcp.Server) (report *mcp.Report, err error) {
+	lines := &lastLines{}
+	one := []mcp.Server{*s}
+	manager, err := newManager(one, &mcp.Options{Stderr: lines.add, Authorize: a.authorizer(one)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, manager.Close()) }()
+	report, err = manager.Test(ctx, s.Name)
+	if err == nil {
+		return report, nil
+	}
+	text := fmt.Sprintf("the MCP server %s: %v", s.Name, err)
+	if said := lines.text(); said != "" {
+		text += "\nit wrote:\n" + said
+	}
+	return report, &exitError{code: exitFailed, err: errors.New(text), hint: probeHint(s, err)}
+}
+
+// probeHint says what may mend a server that cannot be used.
+func probeHint(s *mcp.Server, err error) string {
+	switch {
+	case errors.Is(err, mcp.ErrSecret):
+		return "set it, or give another source in the configuration"
+	case errors.Is(err, mcp.ErrAuthorization) && s.OAuth == nil:
+		return "--header Authorization=env:VARIABLE or =file:PATH sends credentials; --oauth asks in a browser"
+	case errors.Is(err, mcp.ErrAuthorization):
+		return "cloister mcp test " + s.Name + " at a terminal asks for your consent"
+	case s.Command != "":
+		return "does it work in your shell? a server gets few variables; --inherit-env NAME hands one on"
+	}
+	return ""
+}

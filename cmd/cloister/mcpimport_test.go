@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/host/mcp"
+)
+
+// What is read of another client's file is a server that can be used, or is refused
+// with a reason; a server that can be used survives being written down.
+func FuzzReadImport(f *testing.F) {
+	for _, text := range []string{
+		`{"mcpServers":{"a":{"command":"x","args":["-y"],"env":{"T":"${env:V}","U":1}}}}`,
+		`{"servers":{"b":{"url":"https://x.example/","headers":{"Authorization":"Bearer ${V}"}}},"inputs":[]}`,
+		`{"context_servers":{"c":{"command":{"path":"x","args":[],"env":{}}}}}`,
+	} {
+		f.Add("f.json", []byte(text))
+	}
+	f.Add("f.toml", []byte("[mcp_servers.a]\ncommand=\"x\"\nenv_vars=[\"A\"]\n"))
+	f.Fuzz(func(t *testing.T, name string, text []byte) {
+		list, err := readImport(name, text)
+		if err != nil {
+			return
+		}
+		for i := range list {
+			s := &list[i]
+			if s.refused != "" || faultsOf(&s.Server) != "" {
+				continue
+			}
+			keepsServer(t, &s.Server)
+		}
+	})
+}
+
+// FuzzUserList reads the user's own list.
+func FuzzUserList(f *testing.F) {
+	for _, text := range []string{
+		`{"servers":{"a":{"command":"x","env":{"A":{"env":"B","prefix":"p"},"C":"d"},"allow":[]}}}`,
+		`{"servers":{"b":{"url":"https://x.example/","oauth":{"clientId":"i","clientSecret":{"command":["c"]}},"disabled":true}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		servers, err := parseUserList("/f/mcp.json", text)
+		if err != nil {
+			return
+		}
+		for i := range servers {
+			keepsServer(t, &servers[i].Server)
+		}
+	})
+}
+
+// keepsServer writes a server down and reads it again.
+func keepsServer(t *testing.T, s *mcp.Server) {
+	t.Helper()
+	form, err := serverForm(s)
+	if err != nil {
+		return // texts that are no JSON
+	}
+	text := marshalPlain(map[string]map[string]json.RawMessage{"servers": {s.Name: form}})
+	again, err := parseUserList("/f/mcp.json", text)
+	if err != nil || len(again) != 1 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	second, err := serverForm(&again[0].Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(form), string(second)); diff != "" && !strings.ContainsAny(s.Command, `./\`) {
+		t.Errorf("it became another:\n%s", diff)
+	}
+}
+
+// Secrets in plain text are found, and never shown.
+func TestPlainSecrets(t *testing.T) {
+	s := &mcp.Server{
+		Name: "a", Command: "x", Args: []string{"--api-key=k1secret", "--token", "k2secret", "ghp_k3secret", "--verbose", "file"},
+		Env: map[string]mcp.Value{"API_KEY": {Text: "k4secret"}, "PLAIN": {Text: "sk-k5secret"}, "HOME": {Text: "x"}, "MY_TOKEN": {Env: "T"}},
+	}
+	want := []string{"the variable API_KEY", "the variable PLAIN", "argument 1", "argument 3", "argument 4"}
+	if diff := cmp.Diff(want, plainSecrets(s)); diff != "" {
+		t.Error(diff)
+	}
+	shown := serverTarget(s) + plannedText(plainStream(nil), s) + string(marshalPlain(serverReport(&mcpServer{Server: *s})))
+	web := &mcp.Server{Name: "w", URL: "https://u:k6secret@x.example/a?key=k7secret#k8secret"}
+	shown += serverTarget(web) + plannedText(plainStream(nil), web) + string(marshalPlain(serverReport(&mcpServer{Server: *web})))
+	if found := regexp.MustCompile(`k\dsecret`).FindAllString(shown, -1); found != nil {
+		t.Errorf("%v are shown:\n%s", found, shown)
+	}
+}

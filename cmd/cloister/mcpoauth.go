@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/safefile"
+)
+
+// defaultRedirect is where a browser comes back to after somebody agreed.
+const defaultRedirect = "http://127.0.0.1:38917/callback"
+
+// withRedirect gives a server whose OAuth needs a browser a place to come back to.
+func withRedirect(s mcp.Server) mcp.Server {
+	if s.OAuth != nil && s.OAuth.Redirect == "" {
+		o := *s.OAuth
+		o.Redirect = defaultRedirect
+		s.OAuth = &o
+	}
+	return s
+}
+
+// fileTokens keeps OAuth tokens in the data folder, one file each, for this user
+// alone.
+type fileTokens struct{}
+
+const maxTokenFile = 1 << 20
+
+func (fileTokens) path(key string) (string, error) {
+	dir, err := dataDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(dir, "mcp-tokens", hex.EncodeToString(sum[:])+".json"), nil
+}
+
+// Load implements mcp.TokenStore.
+func (t fileTokens) Load(key string) ([]byte, error) {
+	path, err := t.path(key)
+	if err != nil {
+		return nil, err
+	}
+	data, err := safefile.Read(path, maxTokenFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// Save implements mcp.TokenStore.
+func (t fileTokens) Save(key string, data []byte) error {
+	path, err := t.path(key)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return safefile.ReplaceBytes(path, 0o600, data)
+}
+
+// authorizer asks the person at the terminal to open an address, and waits until the
+// browser comes back. It is nil where nobody sees the address.
+func (a *app) authorizer(servers []mcp.Server) func(context.Context, string, string) (*mcp.Authorization, error) {
+	if !a.stderr.tty {
+		return nil
+	}
+	redirects := map[string]string{}
+	for _, s := range servers {
+		if s.OAuth != nil {
+			redirects[s.Name] = cmp.Or(s.OAuth.Redirect, defaultRedirect)
+		}
+	}
+	return func(ctx context.Context, server, address string) (*mcp.Authorization, error) {
+		return a.authorize(ctx, server, address, redirects[server])
+	}
+}
+
+// authorize waits for one request at the redirect's address.
+func (a *app) authorize(ctx context.Context, server, address, redirect string) (*mcp.Authorization, error) {
+	back, err := url.Parse(redirect)
+	if err != nil || back.Scheme != "http" {
+		return nil, fmt.Errorf("oauth.redirect %s is no address of this machine", redirect)
+	}
+	l, err := net.Listen("tcp", back.Host)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for the browser: %w; set oauth.redirect to another port", err)
+	}
+	type answer struct {
+		auth *mcp.Authorization
+		err  error
+	}
+	answers := make(chan answer, 1)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		auth, err := authorizationOf(r, back)
+		if auth == nil && err == nil { // a browser asks for its own things too
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		text := "You can close this page and go back to the terminal.\n"
+		if err != nil {
+			text = "The server did not agree; the terminal says why.\n"
+		}
+		_, _ = io.WriteString(w, text) // the answer is there, whether the page is or not
+		select {
+		case answers <- answer{auth, err}:
+		default:
+		}
+	})
+	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	go func() { _ = s.Serve(l) }() // ends with Close
+	defer func() { _ = s.Close() }()
+	a.complain("the MCP server "+server+" wants your consent; open this address in a browser:", "")
+	_, _ = io.WriteString(a.stderr, "  "+escapeLine(address)+"\n") // without standard error there is no authorizer
+	select {
+	case got := <-answers:
+		return got.auth, got.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// authorizationOf reads what the browser brings; nil for another request.
+func authorizationOf(r *http.Request, back *url.URL) (*mcp.Authorization, error) {
+	if r.Method != http.MethodGet || r.URL.Path != back.Path {
+		return nil, nil
+	}
+	q := r.URL.Query()
+	if problem := q.Get("error"); problem != "" {
+		return nil, fmt.Errorf("the authorization server says %q", cutBytes(problem, 200))
+	}
+	if q.Get("code") == "" {
+		return nil, nil
+	}
+	return &mcp.Authorization{Code: q.Get("code"), State: q.Get("state"), Issuer: q.Get("iss")}, nil
+}

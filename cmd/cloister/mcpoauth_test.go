@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The browser comes back to this machine with a code, and nothing else is taken for
+// it.
+func TestAuthorize(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	redirect := "http://" + free.Addr().String() + "/callback"
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ query, code, problem string }{
+		{"/callback?code=c1&state=s1&iss=i1", "c1", ""},
+		{"/callback?error=access_denied%1b%5b2J", "", "access_denied"},
+	} {
+		shown := &notifier{text: "wants your consent", done: func() {
+			go func() {
+				for _, path := range []string{"/favicon.ico", "/callback", "/other?code=evil", test.query} {
+					res, err := http.Get(strings.TrimSuffix(redirect, "/callback") + path)
+					if err == nil {
+						err = res.Body.Close()
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}()
+		}}
+		a := &app{stdout: plainStream(&bytes.Buffer{}), stderr: &stream{Writer: shown, tty: true}}
+		auth, err := a.authorize(t.Context(), "s", "https://as.example/authorize?\x1b[2J", redirect)
+		switch {
+		case test.code != "" && (err != nil || auth.Code != test.code || auth.State != "s1" || auth.Issuer != "i1"):
+			t.Errorf("%s: %+v, %v", test.query, auth, err)
+		case test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem) || strings.Contains(err.Error(), "\x1b")):
+			t.Errorf("%s: %+v, %v", test.query, auth, err)
+		}
+		if bytes.Contains(shown.buf.Bytes(), []byte("\x1b[2J")) {
+			t.Error("the terminal is shown what it obeys")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := &app{stderr: &stream{Writer: &bytes.Buffer{}, tty: true}}
+	if _, err := a.authorize(ctx, "s", "https://as.example", redirect); err == nil {
+		t.Error("it did not end")
+	}
+	if _, err := a.authorize(t.Context(), "s", "https://as.example", "https://elsewhere.example/"); err == nil {
+		t.Error("it waits at another machine")
+	}
+	if plain := (&app{stderr: plainStream(&bytes.Buffer{})}); plain.authorizer(nil) != nil {
+		t.Error("somebody is asked who is not there")
+	}
+}
+
+// Tokens are kept for this user alone.
+func TestFileTokens(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CLOISTER_DATA_DIR", dir)
+	var tokens fileTokens
+	if data, err := tokens.Load("../../key"); data != nil || err != nil {
+		t.Fatalf("%q, %v", data, err)
+	}
+	if err := tokens.Save("../../key", []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := tokens.Load("../../key"); string(data) != "secret" || err != nil {
+		t.Fatalf("%q, %v", data, err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "mcp-tokens", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for range 2 {
+		if err := tokens.Save("../../key", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := tokens.Load("../../key"); data != nil || err != nil {
+		t.Fatalf("%q, %v", data, err)
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lookEvery is how often files are looked at for changes.
+const lookEvery = 2 * time.Second
+
+// watch reloads when a file has changed, or at SIGHUP, until ctx ends.
+func (s *service) watch(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	seen := s.fingerprint()
+	for {
+		forced := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			forced = true
+		case <-ticker.C:
+		}
+		now := s.fingerprint()
+		if now == seen && !forced {
+			continue
+		}
+		seen = now
+		s.reload(ctx)
+	}
+}
+
+// fingerprint says what the files look like that decide about tools.
+func (s *service) fingerprint() string {
+	f := &s.flags.tools
+	var files []string
+	if name, err := configPath(f.config); err == nil && name != "" {
+		files = append(files, name)
+	}
+	if name, err := userListPath(); err == nil {
+		files = append(files, name)
+	}
+	if dir, err := storeDir(); err == nil {
+		files = append(files, filepath.Join(dir, "current"))
+	}
+	if name, err := dataLockPath(); err == nil {
+		files = append(files, name)
+	}
+	s.mu.Lock()
+	cfg := s.cfg
+	s.mu.Unlock()
+	files = append(files, cfg.policy.files...)
+	if choice, err := chooseLock(f.lock, cfg); err == nil {
+		files = append(files, choice.path)
+	}
+	if name, err := policyPath(f.trust, cfg); err == nil {
+		files = append(files, name)
+	}
+	var b strings.Builder
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			fmt.Fprintf(&b, "%s -\n", name)
+			continue
+		}
+		fmt.Fprintf(&b, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), info.Mode())
+	}
+	return b.String()
+}
+
+// reload reads everything again. What is wrong leaves all as it was.
+func (s *service) reload(ctx context.Context) {
+	fail := func(err error) {
+		if ctx.Err() == nil {
+			s.log.Error("what changed is not taken over", "error", err)
+		}
+	}
+	f := &s.flags.tools
+	cfg, err := loadConfig(f.config)
+	if err != nil {
+		fail(err)
+		return
+	}
+	servers, err := f.mcp.choose(cfg)
+	if err != nil {
+		fail(err)
+		return
+	}
+	policy, err := cfg.toolPolicy()
+	if err != nil {
+		fail(err)
+		return
+	}
+	set, err := f.loadSet(ctx, cfg, s.pluginOptions())
+	if err != nil {
+		fail(err)
+		return
+	}
+	for i := range servers {
+		servers[i] = withRedirect(servers[i])
+	}
+	if err := s.manager.SetServers(servers); err != nil {
+		set.close()
+		fail(err)
+		return
+	}
+	s.load(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		set.close()
+		return
+	}
+	s.policy.set(policy)
+	if err := s.take(ctx, cfg, set); err != nil {
+		fail(err)
+	}
+}
+
+// take puts plugins and servers into the host. The caller holds mu.
+func (s *service) take(ctx context.Context, cfg *config, set *pluginSet) error {
+	oldSet, oldCfg := s.set, s.cfg
+	if needsRestart(oldCfg, cfg) {
+		s.log.Warn("the configuration has other settings of tools, serve or approvals; they count after a new start")
+	}
+	s.set, s.cfg = set, cfg
+	if err := s.give(ctx); err != nil {
+		s.set, s.cfg = oldSet, oldCfg
+		set.close()
+		return err
+	}
+	for _, p := range oldSet.plugins {
+		p.Retire() // runs that use it keep it
+	}
+	s.changed()
+	s.log.Info("took over what changed", "plugins", len(set.plugins), "mcp", len(s.mcp.servers))
+	return nil
+}
+
+// needsRestart says whether settings differ that a running host keeps.
+func needsRestart(old, now *config) bool {
+	old, now = new(*old), new(*now)
+	old.codeMode.Enabled, now.codeMode.Enabled = !old.turnedOff, !now.turnedOff // a flag may have turned it off
+	return !reflect.DeepEqual(old.codeMode, now.codeMode) || !reflect.DeepEqual(old.allow, now.allow) || !reflect.DeepEqual(old.deny, now.deny) ||
+		!reflect.DeepEqual(old.sandbox, now.sandbox) || !reflect.DeepEqual(old.serve, now.serve) || old.approvals != now.approvals
+}
