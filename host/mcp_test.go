@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -439,9 +440,9 @@ func BenchmarkMCPDescription(b *testing.B) {
 
 // checkMCPDeclarations: API.list and API.read are answered inside of the guest.
 func checkMCPDeclarations(t *testing.T) {
-	var trace recorder
+	var trace hosttest.Trace
 	r := setup(t, host.Options{MCP: []host.MCPServer{trackerServer(&memoryServer{})}, Trace: &trace})
-	before := len(trace.events)
+	before := len(trace.Events())
 	res := exec(t, r, `
 		const files = await API.list("mcp");
 		const text = await API.read("mcp/issueTracker.d.ts");
@@ -452,7 +453,7 @@ func checkMCPDeclarations(t *testing.T) {
 	if tm := res.Telemetry; tm.CallCount+tm.SearchCount+tm.DescribeCount != 0 {
 		t.Errorf("the bridge was used: %+v", tm)
 	}
-	for _, e := range trace.events[before:] {
+	for _, e := range trace.Events()[before:] {
 		if !strings.HasPrefix(e.Event, "exec.") {
 			t.Errorf("event %s", e.Event)
 		}
@@ -490,7 +491,7 @@ func checkMCPCalls(t *testing.T) {
 }
 
 func TestMCPSearch(t *testing.T) {
-	var trace recorder
+	var trace hosttest.Trace
 	r := setup(t, host.Options{MCP: []host.MCPServer{trackerServer(&memoryServer{}), {Name: "files", Client: &memoryServer{}, Tools: []host.MCPTool{{Name: "read_file", Description: "Reads a file."}}}},
 		Deny: []string{"mcp:*:delete_all"}, Trace: &trace})
 	wantValue(t, exec(t, r, `

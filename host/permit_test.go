@@ -36,33 +36,9 @@ func (p policyFunc) Authorize(_ context.Context, c *host.PolicyCall) (host.Polic
 	return p.authorize(c)
 }
 
-// recorder keeps trace events.
-type recorder struct {
-	mu     sync.Mutex
-	events []host.TraceEvent
-}
-
-func (r *recorder) Emit(e host.TraceEvent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, e)
-}
-
-func (r *recorder) named(event string) []host.TraceEvent {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var out []host.TraceEvent
-	for _, e := range r.events {
-		if e.Event == event {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 func TestPolicyDecidesAboutCalls(t *testing.T) {
 	var log hosttest.Log
-	var trace recorder
+	var trace hosttest.Trace
 	p := policyFunc{authorize: func(c *host.PolicyCall) (host.PolicyDecision, error) {
 		var in struct{ N int }
 		if err := json.Unmarshal(c.Input, &in); err != nil {
@@ -95,7 +71,7 @@ func TestPolicyDecidesAboutCalls(t *testing.T) {
 		t.Errorf("%d calls reached the tool", got)
 	}
 	var rules []string
-	for _, e := range trace.named("call.end") {
+	for _, e := range trace.Events("call.end") {
 		if e.Rule != "" {
 			rules = append(rules, e.Rule)
 		}
@@ -121,7 +97,7 @@ func TestPolicySeesWhatTheToolGets(t *testing.T) {
 }
 
 func TestPolicyHidesTools(t *testing.T) {
-	var trace recorder
+	var trace hosttest.Trace
 	p := policyFunc{visible: func(f *host.ToolFacts) (host.PolicyDecision, error) {
 		switch f.Name {
 		case "secret":
@@ -141,7 +117,7 @@ func TestPolicyHidesTools(t *testing.T) {
 	if strings.Contains(r.Surface()[0].Description, "secret") {
 		t.Error("a hidden tool is in the description")
 	}
-	if d := trace.named("call.denied"); len(d) != 1 || d[0].Rule != "no-secrets" {
+	if d := trace.Events("call.denied"); len(d) != 1 || d[0].Rule != "no-secrets" {
 		t.Errorf("denials %+v", d)
 	}
 }
@@ -324,7 +300,7 @@ func TestPanickingApproverApprovesNothing(t *testing.T) {
 // TestApprovalQueue: questions wait outside; one answer for the run settles the other
 // questions about the same tool.
 func TestApprovalQueue(t *testing.T) {
-	var trace recorder
+	var trace hosttest.Trace
 	q := host.NewApprovalQueue()
 	tool := hosttest.Echo("careful")
 	tool.Approval = host.ApprovalAsk
@@ -359,10 +335,10 @@ func TestApprovalQueue(t *testing.T) {
 	}
 	wantValue(t, wait(t, r, res.RunID), `4`)
 	by := map[string]int{}
-	for _, e := range trace.named("approval.decided") {
+	for _, e := range trace.Events("approval.decided") {
 		by[e.Status+" "+e.By]++
 	}
-	if by["approved the operator"] != 1 || by["approved grant"] != 2 || by["denied "] != 1 || len(trace.named("approval.asked")) != 4 {
+	if by["approved the operator"] != 1 || by["approved grant"] != 2 || by["denied "] != 1 || len(trace.Events("approval.asked")) != 4 {
 		t.Errorf("decided %v", by)
 	}
 }

@@ -3,21 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
-	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 // defaultRedirect is where a browser comes back to after somebody agreed.
@@ -33,50 +27,13 @@ func withRedirect(s mcp.Server) mcp.Server {
 	return s
 }
 
-// fileTokens keeps OAuth tokens in the data folder, one file each, for this user
-// alone.
-type fileTokens struct{}
-
-const maxTokenFile = 1 << 20
-
-func (fileTokens) path(key string) (string, error) {
+// tokenStore keeps OAuth tokens in the data folder, for this user alone.
+func tokenStore() (mcp.TokenStore, error) {
 	dir, err := dataDir()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(key))
-	return filepath.Join(dir, "mcp-tokens", hex.EncodeToString(sum[:])+".json"), nil
-}
-
-// Load implements mcp.TokenStore.
-func (t fileTokens) Load(key string) ([]byte, error) {
-	path, err := t.path(key)
 	if err != nil {
 		return nil, err
 	}
-	data, err := safefile.Read(path, maxTokenFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
-}
-
-// Save implements mcp.TokenStore.
-func (t fileTokens) Save(key string, data []byte) error {
-	path, err := t.path(key)
-	if err != nil {
-		return err
-	}
-	if data == nil {
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return safefile.ReplaceBytes(path, 0o600, data)
+	return mcp.FileTokens{Dir: filepath.Join(dir, "mcp-tokens")}, nil
 }
 
 // authorizer asks the person at the terminal to open an address, and waits until the

@@ -66,10 +66,13 @@ func TestAuthorize(t *testing.T) {
 }
 
 // Tokens are kept for this user alone.
-func TestFileTokens(t *testing.T) {
+func TestTokenStore(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CLOISTER_DATA_DIR", dir)
-	var tokens fileTokens
+	tokens, err := tokenStore()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if data, err := tokens.Load("../../key"); data != nil || err != nil {
 		t.Fatalf("%q, %v", data, err)
 	}

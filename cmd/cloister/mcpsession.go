@@ -100,7 +100,10 @@ func newManager(servers []mcp.Server, o *mcp.Options) (*mcp.Manager, error) {
 	if all.Cache == "" {
 		all.Cache = mcpCache()
 	}
-	all.Tokens = fileTokens{}
+	var err error
+	if all.Tokens, err = tokenStore(); err != nil {
+		return nil, err
+	}
 	all.Name, all.Version = "cloister", readVersion().Version
 	for i := range servers {
 		servers[i] = withRedirect(servers[i])
