@@ -17,9 +17,9 @@ WASMCLANG     := $(shell command -v wasm-ld >/dev/null && clang --print-targets 
 
 # The race detector makes compiling plugins twenty times slower. What only builds and runs plugins
 # that other packages race as well is left to make test.
-RACED          = $(shell $(GO) list ./... | grep -v -e /internal/scaffold -e /internal/lint -e '/examples$$')
+RACED          = $(shell $(GO) list ./... | grep -v -e /internal/scaffold -e /internal/lint -e '/examples$$' -e '/bench/load$$')
 
-.PHONY: all demo test check bench peers fuzz build engine servers plugins wit interop format clean help
+.PHONY: all demo test check bench peers fuzz build engine servers plugins wit interop conformance load format clean help
 
 all: build
 
@@ -100,6 +100,13 @@ peers: engine ## measure peers and Cloister in one run (Node 24 comes from npm)
 	cd bench/peers && npm ci --no-audit --no-fund --loglevel=error
 	$(GO) run ./bench
 
+conformance: engine ## run the MCP conformance suite against cloister serve (Node 22 comes from npm)
+	cd conformance/mcp && npm ci --no-audit --no-fund --loglevel=error
+	$(GO) test -count=1 -tags conformance -v ./conformance/mcp
+
+load: engine ## 64 clients over HTTP for two minutes, a server that dies, clients that vanish
+	$(GO) run ./bench/load --duration 2m --clients 64
+
 fuzz: engine plugins servers ## run every fuzz target for FUZZTIME
 	@for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz'); do \
@@ -111,4 +118,4 @@ format: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
 
 clean: ## remove what was built or fetched
-	rm -rf bin dist examples/plugins/*/plugin.wasm examples/plugins/*/dist quickjs/engine/node_modules bench/peers/node_modules examples/plugins/texttools/node_modules guestabi/wit/node_modules host/mcp/testdata/servers/node_modules
+	rm -rf bin dist examples/plugins/*/plugin.wasm examples/plugins/*/dist quickjs/engine/node_modules bench/peers/node_modules examples/plugins/texttools/node_modules guestabi/wit/node_modules host/mcp/testdata/servers/node_modules conformance/mcp/node_modules

@@ -13,8 +13,11 @@ import (
 const (
 	firstPause = 250 * time.Millisecond
 	mostPause  = 30 * time.Second
-	// steadyAfter is how long a connection has to last for the pauses to start over.
-	steadyAfter = 30 * time.Second
+	// steadyAfter is how long a connection has to last for the pauses to start over. A
+	// server that dies now and then is back at once; one that dies at its start is not
+	// started in a loop. With 30 seconds here a server that lived a few seconds at a time
+	// could not be reached for most of it (bench/load).
+	steadyAfter = 2 * time.Second
 	// maxBackground is the number of failures in a row after which a server is tried again
 	// by calls only.
 	maxBackground = 10
