@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -76,11 +77,12 @@ func (c *call) ask(ctx context.Context, p *host.PendingApproval) error {
 		return ctx.Err()
 	}
 	defer c.s.unclaim(p.ID)
-	res, err := c.req.Session.Elicit(asking, question(p, c.s.who()))
+	res, err := c.ss.Elicit(asking, question(p, c.s.who()))
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case asking.Err() != nil: // answered elsewhere, or its call has ended
+		c.withdrawn(ctx)
 		return nil
 	case err != nil:
 		c.s.g.log.Warn("a client did not ask its user", "error", err, "session", c.s.client.SessionID)
@@ -88,6 +90,21 @@ func (c *call) ask(ctx context.Context, p *host.PendingApproval) error {
 	}
 	c.decide(p.ID, c.s.decision(p, res))
 	return nil
+}
+
+// withdrawGrace is how long a request waits after a question was withdrawn.
+const withdrawGrace = 50 * time.Millisecond
+
+// withdrawn lets the word that a question is withdrawn reach the client: the SDK sends
+// it beside, and over HTTP on the stream that the result of this request closes. It is
+// no more than a courtesy; a user who answers all the same answers nothing.
+func (c *call) withdrawn(ctx context.Context) {
+	timer := time.NewTimer(withdrawGrace)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // watch calls gone when a question is not open any more. The channel is closed then,
@@ -132,20 +149,19 @@ func (s *session) unclaim(id string) {
 // maxRound bounds the questions of one result. More come in the next round.
 const maxRound = 8
 
-// askByResult gives the result that has the client ask its user and call again.
-func (c *call) askByResult(r *round, open []host.PendingApproval) (*mcp.CallToolResult, error) {
+// askByResult gives what is in the result that has the client ask its user and call
+// again.
+func (c *call) askByResult(r *round, open []host.PendingApproval) (requests mcp.InputRequestMap, state string, err error) {
 	open = open[:min(len(open), maxRound)]
-	out := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}}
+	requests = mcp.InputRequestMap{}
 	for i := range open {
 		r.Questions = append(r.Questions, open[i].ID)
-		out.InputRequests[open[i].ID] = question(&open[i], c.s.who())
+		requests[open[i].ID] = question(&open[i], c.s.who())
 	}
-	state, err := c.sealRound(r)
-	if err != nil {
-		return nil, c.s.broken("asking for approval", err)
+	if state, err = c.sealRound(r); err != nil {
+		return nil, "", c.s.broken("asking for approval", err)
 	}
-	out.RequestState = state
-	return out, nil
+	return requests, state, nil
 }
 
 // take hands the answers of a round on. Only those to its own questions count; a
@@ -157,7 +173,7 @@ func (c *call) take(r *round) {
 	open := c.s.g.o.Approvals.Pending()
 	for _, id := range r.Questions {
 		i := slices.IndexFunc(open, func(p host.PendingApproval) bool { return p.ID == id })
-		answer, has := c.req.Params.InputResponses[id]
+		answer, has := c.responses[id]
 		if i < 0 || !has {
 			continue
 		}

@@ -14,14 +14,14 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 )
 
-// call is one tools/call on its way.
+// call is one request for a tool, a resource or a prompt on its way.
 type call struct {
 	s    *session
-	req  *mcp.CallToolRequest
-	name string // as the client gave it
+	ss   *mcp.ServerSession
+	name string // of the tool, as the client gave it; of the method where that is another than tools/call
 	run  *sessionRun
 	id   string // of the exec, the wait or the tool's call, in traces and approvals
-	args []byte
+	args []byte // as the client gave them
 	// rounds says that the client's user is asked by input requests in the result, as
 	// of protocol 2026-07-28; else by a request of the server's own.
 	rounds bool
@@ -29,14 +29,18 @@ type call struct {
 	asks bool
 	slot bool // holds one of the session's slots
 	// answered is what the client sent back of an earlier round; nil in the first.
-	answered *round
+	answered  *round
+	state     string // requestState and inputResponses of the request
+	responses mcp.InputResponseMap
+	progress  any  // the token of progress notifications; nil if the client wants none
+	patient   bool // asks, as it was in the beginning
 }
 
 // callTool answers tools/call. What is wrong with a program or a tool is a result
 // with isError, for the model; a Go error is a fault of client or host.
 func (s *session) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	name, _ := ctx.Value(toolNameKey{}).(string)
-	ctx, end, err := s.bind(ctx, req)
+	ctx, end, err := s.bind(ctx, req.Extra)
 	if err != nil {
 		return nil, s.broken("calling a tool", err)
 	}
@@ -54,20 +58,16 @@ func (s *session) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.
 	if def == nil {
 		return nil, invalidParams("unknown tool %q", oneLine(name, 100))
 	}
-	c := &call{s: s, req: req, name: name, run: run, id: "call_" + strings.ToLower(rand.Text()), args: req.Params.Arguments}
+	c := s.newCall(req, req.Session, run, name)
+	c.args, c.state, c.responses, c.progress = req.Params.Arguments, req.Params.RequestState, req.Params.InputResponses, req.Params.GetProgressToken()
 	if len(c.args) == 0 || string(c.args) == "null" {
 		c.args = []byte("{}")
 	}
-	c.rounds = req.ProtocolVersion() >= statelessProtocol
-	c.asks = s.canAsk(req.ClientCapabilities())
 	if c.answered, err = s.openRound(c); err != nil {
 		return nil, invalidParams("%v", err)
 	}
-	select {
-	case s.slots <- struct{}{}:
-		c.slot = true
-	default:
-		return errorResult(fmt.Sprintf("too many calls run at once in this session: %d; wait for one to end", cap(s.slots)), "too_many_calls"), nil
+	if err := c.takeSlot(); err != nil {
+		return errorResult(err.Message, err.Code), nil
 	}
 	defer c.freeSlot()
 	stop := s.live.start(ctx, c)
@@ -75,7 +75,27 @@ func (s *session) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.
 	if run.Active() {
 		return c.codeMode(ctx)
 	}
-	return c.direct(ctx, def)
+	return c.directTool(ctx, def)
+}
+
+// newCall makes a call for a request.
+func (s *session) newCall(req introduced, ss *mcp.ServerSession, run *sessionRun, name string) *call {
+	asks := s.canAsk(req.ClientCapabilities())
+	return &call{
+		s: s, ss: ss, name: name, run: run, id: "call_" + strings.ToLower(rand.Text()),
+		rounds: req.ProtocolVersion() >= statelessProtocol, asks: asks, patient: asks,
+	}
+}
+
+// takeSlot takes one of the session's places for calls that run.
+func (c *call) takeSlot() *host.ToolError {
+	select {
+	case c.s.slots <- struct{}{}:
+		c.slot = true
+		return nil
+	default:
+		return &host.ToolError{Message: fmt.Sprintf("too many calls run at once in this session: %d; wait for one to end", cap(c.s.slots)), Code: "too_many_calls"}
+	}
 }
 
 // Protocol versions: the first without sessions and without requests of the server's
@@ -129,7 +149,11 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 			}
 			polled = true
 		case c.rounds:
-			return c.askByResult(&round{Run: wait.RunID}, open)
+			requests, state, err := c.askByResult(&round{Run: wait.RunID}, open)
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.CallToolResult{InputRequests: requests, RequestState: state}, nil
 		default:
 			err = c.askAll(ctx, open)
 			if errors.Is(err, errCannotAsk) && res != nil {

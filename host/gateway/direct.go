@@ -5,12 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
 )
 
-// directCall is a tool call without a cell. Where the user is asked by results it
+// directCall is a call of a tool, a resource or a prompt without a cell. Where the user is asked by results it
 // outlives the request that began it.
 type directCall struct {
 	id     string
@@ -28,17 +29,48 @@ const detachedLifetime = time.Hour
 // maxDetached bounds the calls of a session that wait for the client to come back.
 const maxDetached = 64
 
-// direct answers a call of a tool where code mode is off.
-func (c *call) direct(ctx context.Context, def *host.ToolDefinition) (*mcp.CallToolResult, error) {
+// directTool answers a call of a tool where code mode is off: a tool's failure is for
+// the model, any other is not.
+func (c *call) directTool(ctx context.Context, def *host.ToolDefinition) (*mcp.CallToolResult, error) {
+	out, err := c.direct(ctx, func(ctx context.Context) (*host.CallResult, error) {
+		return c.run.CallTool(ctx, host.CallInput{ID: def.ID, CallID: c.id, Input: c.args})
+	})
+	var te *host.ToolError
+	switch {
+	case errors.As(err, &te):
+		return errorResult(te.Error(), te.Code), nil
+	case err != nil:
+		return nil, err
+	case out.res == nil:
+		return &mcp.CallToolResult{InputRequests: out.requests, RequestState: out.state}, nil
+	}
+	return toolResult(out.res), nil
+}
+
+// directAnswer is what a tool gave, or the questions to put to the user first.
+type directAnswer struct {
+	res      *host.CallResult // nil: there are questions
+	requests mcp.InputRequestMap
+	state    string
+}
+
+// work is what a direct call does, by calls of c.run with c.id, or ids that begin with
+// it and a dot.
+type work func(ctx context.Context) (*host.CallResult, error)
+
+// direct does the work of a call, or goes on with what an earlier round began, and
+// puts to the user what needs approval. A failure is a *host.ToolError, or an error
+// for the client.
+func (c *call) direct(ctx context.Context, do work) (*directAnswer, error) {
 	var d *directCall
 	if c.answered != nil {
 		if d = c.s.attachCall(c.answered.Call); d == nil {
-			return errorResult("the call that was to be approved has ended; make it again", "approval_expired"), nil
+			return nil, &host.ToolError{Message: "the call that was to be approved has ended; make it again", Code: "approval_expired"}
 		}
 		c.s.live.follow(c.id, d.id)
 		c.take(c.answered)
 	} else {
-		d = c.begin(ctx, def)
+		d = c.begin(ctx, do)
 	}
 	for {
 		changed := c.changed()
@@ -55,9 +87,9 @@ func (c *call) direct(ctx context.Context, def *host.ToolDefinition) (*mcp.CallT
 		case <-d.done:
 			d.cancel()
 			if d.err != nil {
-				return c.toolFailure(d.err)
+				return nil, c.failure(d.err)
 			}
-			return toolResult(d.res), nil
+			return &directAnswer{res: d.res}, nil
 		case <-changed:
 		case <-ctx.Done():
 			d.cancel()
@@ -76,27 +108,25 @@ func (c *call) changed() <-chan struct{} {
 
 // begin starts the call. It ends with the request, or with the session's run where it
 // may outlive the request.
-func (c *call) begin(ctx context.Context, def *host.ToolDefinition) *directCall {
+func (c *call) begin(ctx context.Context, do work) *directCall {
 	if c.asks && c.rounds {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	d := &directCall{id: c.id, cancel: cancel, done: make(chan struct{})}
 	run := c.run
-	c.s.mu.Lock()
-	run.users++ // a call keeps the run it was made in
-	c.s.mu.Unlock()
+	c.s.keep(run) // a call keeps the run it was made in
 	go func() {
 		defer close(d.done)
 		defer c.s.release(run)
 		d.err = errors.New("the tool ended its goroutine")
-		d.res, d.err = run.CallTool(ctx, host.CallInput{ID: def.ID, CallID: c.id, Input: c.args})
+		d.res, d.err = do(ctx)
 	}()
 	return d
 }
 
 // detach leaves a call to wait for the user's answer, which the next request brings.
-func (c *call) detach(d *directCall, open []host.PendingApproval) (*mcp.CallToolResult, error) {
+func (c *call) detach(d *directCall, open []host.PendingApproval) (*directAnswer, error) {
 	s := c.s
 	s.mu.Lock()
 	full := len(s.detached) >= maxDetached || s.ended
@@ -112,9 +142,13 @@ func (c *call) detach(d *directCall, open []host.PendingApproval) (*mcp.CallTool
 	if full {
 		d.cancel()
 		<-d.done
-		return errorResult("too many calls wait for approval in this session", "too_many_calls"), nil
+		return nil, &host.ToolError{Message: "too many calls wait for approval in this session", Code: "too_many_calls"}
 	}
-	return c.askByResult(&round{Call: d.id}, open)
+	requests, state, err := c.askByResult(&round{Call: d.id}, open)
+	if err != nil {
+		return nil, err
+	}
+	return &directAnswer{requests: requests, state: state}, nil
 }
 
 // attachCall takes a call that waits for the client back; nil if there is none.
@@ -129,11 +163,16 @@ func (s *session) attachCall(id string) *directCall {
 	return d
 }
 
-// toolFailure gives a failed call: a tool's failure is for the model, any other is not.
-func (c *call) toolFailure(err error) (*mcp.CallToolResult, error) {
+// failure keeps what a client may know of why a call failed: a tool's own failure, and
+// what is an answer of the protocol already.
+func (c *call) failure(err error) error {
 	var te *host.ToolError
+	var answer *jsonrpc.Error
 	if errors.As(err, &te) {
-		return errorResult(te.Error(), te.Code), nil
+		return te
 	}
-	return nil, c.s.broken("calling a tool", err)
+	if errors.As(err, &answer) {
+		return answer
+	}
+	return c.s.broken("calling "+c.name, err)
 }

@@ -8,6 +8,31 @@
 // with status "failed" has isError. Without code mode the client sees the tools of the
 // catalog, and each call goes through the same dispatcher.
 //
+// # Resources and prompts
+//
+// Without code mode the resources and prompts of the MCP servers are served by the
+// protocol's own methods: resources/list, resources/templates/list, resources/read,
+// prompts/list, prompts/get. Each of them is a call of the catalog's entry of that name,
+// "mcp:<server>:resources/read" and so on, under the same policy, hooks, approvals and
+// trace as any other. These entries are therefore not in tools/list. What a policy
+// hides is not there: without entries the capability is not advertised, a server that
+// must not be listed has nothing to be read, and one that must not be read gives
+// "resource not found". With code mode nothing of this is advertised or served.
+//
+// Lists are put together from all servers, which are asked side by side; one that
+// fails, is refused or takes longer than 20 seconds is left out and named in the log. A
+// list is kept for 30 seconds, or until Gateway.Changed. A URI is read from the server
+// that lists it, the first in the order of the catalog if several do, else from the
+// first with a template for it. A prompt's name that two servers have becomes
+// "<server>_<name>". Each server has its share of 10,000 items. Left out are items over
+// 16 KiB, URIs and templates that are not absolute, names with characters that cannot be
+// seen, and of all items icons and _meta; such characters are taken out of titles and
+// descriptions. Contents and messages are handed on as their server gave them.
+//
+// The result of a list cannot ask the user with protocol 2026-07-28: a server whose
+// lists need approval is left out there unless somebody else approves in time.
+// Subscriptions to single resources and completion are not offered.
+//
 // # Sessions
 //
 // A session has one host.Run, made when it is first needed and replaced when tools

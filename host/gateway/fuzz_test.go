@@ -45,7 +45,7 @@ func FuzzRequestState(f *testing.F) {
 	s, c, state := sealed(f, "alice")
 	f.Add("x.y")
 	f.Fuzz(func(t *testing.T, text string) {
-		c.req.Params.RequestState = text
+		c.state = text
 		if _, err := s.openRound(c); text != "" && err == nil && text != state {
 			t.Errorf("%q was taken", text)
 		}

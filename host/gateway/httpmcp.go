@@ -223,12 +223,12 @@ func refuseMessage(w http.ResponseWriter, why error) {
 }
 
 // bind makes a call end when the HTTP request that it came in is gone.
-func (s *session) bind(ctx context.Context, req *mcp.CallToolRequest) (context.Context, func(), error) {
-	if req.Extra == nil || req.Extra.Header.Get(requestHeader) == "" {
+func (s *session) bind(ctx context.Context, extra *mcp.RequestExtra) (context.Context, func(), error) {
+	if extra == nil || extra.Header.Get(requestHeader) == "" {
 		return ctx, func() {}, nil
 	}
 	s.mu.Lock()
-	post := s.posts[req.Extra.Header.Get(requestHeader)]
+	post := s.posts[extra.Header.Get(requestHeader)]
 	s.mu.Unlock()
 	if post == nil {
 		return nil, nil, context.Canceled

@@ -37,7 +37,7 @@ const (
 // start begins to send progress for a request that asks for it. Stop is to be called
 // before the request is answered.
 func (l *liveCalls) start(ctx context.Context, c *call) (stop func()) {
-	token := c.req.Params.GetProgressToken()
+	token := c.progress
 	if token == nil {
 		return func() {}
 	}
@@ -58,7 +58,7 @@ func (l *liveCalls) start(ctx context.Context, c *call) (stop func()) {
 				continue
 			}
 			// A client that is gone, or does not read, misses progress and nothing else.
-			_ = c.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text})
+			_ = c.ss.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text})
 		}
 	}()
 	return func() {

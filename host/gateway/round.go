@@ -65,9 +65,9 @@ func (c *call) sealRound(r *round) (string, error) {
 // openRound reads what a client sent back: nil without a state. A state that is not
 // ours, or ours and for something else, is refused, and so are answers without one.
 func (s *session) openRound(c *call) (*round, error) {
-	state := c.req.Params.RequestState
+	state := c.state
 	if state == "" {
-		if len(c.req.Params.InputResponses) > 0 {
+		if len(c.responses) > 0 {
 			return nil, errForged
 		}
 		return nil, nil

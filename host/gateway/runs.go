@@ -15,6 +15,7 @@ type sessionRun struct {
 	users   int
 	stale   bool // Gateway.Changed was called
 	surface func() (*surface, error)
+	listed  listings
 }
 
 func (s *session) runsLocked() []*sessionRun {
@@ -60,6 +61,13 @@ func (s *session) acquire() (*sessionRun, error) {
 	s.scope = host.Scope{AgentID: o.AgentID, AgentRunID: o.AgentRunID, SessionID: o.SessionID}
 	s.pruneLocked()
 	return next, nil
+}
+
+// keep uses a run once more.
+func (s *session) keep(r *sessionRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.users++
 }
 
 // release gives a run back.

@@ -24,7 +24,10 @@ func (s *session) newServer() *mcp.Server {
 	o := &s.g.o
 	srv := mcp.NewServer(&mcp.Implementation{Name: o.Name, Version: o.Version}, &mcp.ServerOptions{
 		Instructions: o.Instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		// What a session does not have of these is left out in its answers, see native.go.
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{ListChanged: true},
+		},
 		GetSessionID: func() string { return s.client.SessionID },
 	})
 	tellChanged(srv, s)
@@ -74,6 +77,11 @@ func (s *session) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 					req = &mcp.ServerRequest[*mcp.InitializeParams]{Session: r.Session, Params: &older, Extra: r.Extra}
 				}
 			}
+			return s.initialized(ctx, next, method, req)
+		case *mcp.ServerRequest[*mcp.DiscoverParams]:
+			return s.discovered(ctx, next, method, r)
+		case *mcp.SubscriptionsListenRequest:
+			return next(ctx, method, s.narrow(r))
 		case *mcp.ListToolsRequest:
 			if err := s.meet(r); err != nil {
 				return nil, err
@@ -88,7 +96,7 @@ func (s *session) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			ctx = context.WithValue(ctx, toolNameKey{}, r.Params.Name)
 			return next(ctx, method, &mcp.CallToolRequest{Session: r.Session, Params: &to, Extra: r.Extra})
 		}
-		return next(ctx, method, req)
+		return s.native(ctx, next, method, req)
 	}
 }
 
@@ -96,6 +104,7 @@ func (s *session) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 type introduced interface {
 	ClientInfo() *mcp.Implementation
 	ClientCapabilities() *mcp.ClientCapabilities
+	ProtocolVersion() string
 	GetSession() mcp.Session
 }
 

@@ -39,6 +39,7 @@ type session struct {
 	posts    map[string]context.Context // of HTTP requests, whose end cancels the calls in them
 	detached map[string]*directCall
 	asking   map[string]bool // ids of approvals that are before the user now
+	shown    offers          // what the client was told that there is
 	handlers sync.WaitGroup
 }
 
@@ -160,6 +161,7 @@ func (s *session) renew() {
 	s.mu.Unlock()
 	for _, srv := range servers {
 		tellChanged(srv, s)
+		s.tellListsChanged(srv)
 	}
 }
 

@@ -12,13 +12,14 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 )
 
-// pageSize is how many tools one page of tools/list has.
+// pageSize is how many items one page of a list has.
 const pageSize = 1000
 
 // surface is what a run shows to a client.
 type surface struct {
 	tools  []*mcp.Tool
 	byName map[string]*host.ToolDefinition
+	native *native // nil with code mode, and where no server has resources or prompts
 }
 
 // newSurface turns the run's surface into MCP tools. Where code mode is active it
@@ -26,10 +27,13 @@ type surface struct {
 func newSurface(run *host.Run) (*surface, error) {
 	defs := run.Surface()
 	s := &surface{tools: []*mcp.Tool{}, byName: make(map[string]*host.ToolDefinition, len(defs))}
+	if !run.Active() {
+		s.native = newNative(run)
+	}
 	for i := range defs {
 		d := &defs[i]
 		t, ok := toolOf(d)
-		if !ok {
+		if !ok || s.native.has(d.ID) {
 			continue
 		}
 		s.tools = append(s.tools, t)
@@ -103,22 +107,36 @@ func (s *session) listTools(req *mcp.ListToolsRequest) (mcp.Result, error) {
 	if err != nil {
 		return nil, s.broken("listing tools", err)
 	}
-	from := 0
-	if req.Params != nil && req.Params.Cursor != "" {
-		from, err = cutCursor(req.Params.Cursor)
-		if err != nil || from > len(surface.tools) {
-			return nil, invalidParams("cursor is not one that this server gave")
-		}
+	cursor := ""
+	if req.Params != nil {
+		cursor = req.Params.Cursor
 	}
-	to := min(from+pageSize, len(surface.tools))
-	res := &mcp.ListToolsResult{Tools: surface.tools[from:to], Cacheable: mcp.Cacheable{CacheScope: "private"}}
-	if to < len(surface.tools) {
-		res.NextCursor = base64.RawURLEncoding.EncodeToString([]byte("from " + strconv.Itoa(to)))
+	tools, next, err := page(surface.tools, cursor)
+	if err != nil {
+		return nil, err
 	}
-	return res, nil
+	return &mcp.ListToolsResult{Tools: tools, NextCursor: next, Cacheable: private}, nil
 }
 
-// cutCursor reads a cursor of listTools.
+// private keeps what one client sees from others, and from being kept.
+var private = mcp.Cacheable{CacheScope: "private"}
+
+// page gives the part of a list that a cursor names, and the cursor of the next.
+func page[T any](list []T, cursor string) (part []T, next string, err error) {
+	from := 0
+	if cursor != "" {
+		if from, err = cutCursor(cursor); err != nil || from > len(list) {
+			return nil, "", invalidParams("cursor is not one that this server gave")
+		}
+	}
+	to := min(from+pageSize, len(list))
+	if to < len(list) {
+		next = base64.RawURLEncoding.EncodeToString([]byte("from " + strconv.Itoa(to)))
+	}
+	return list[from:to], next, nil
+}
+
+// cutCursor reads a cursor of page.
 func cutCursor(cursor string) (int, error) {
 	if len(cursor) > 64 {
 		return 0, fmt.Errorf("a cursor of %d characters", len(cursor))

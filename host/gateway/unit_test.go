@@ -76,7 +76,7 @@ func sealed(t testing.TB, principal string) (*session, *call, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &call{s: s, name: "exec", args: []byte(`{"code":"1","language":"javascript"}`), req: &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}}
+	c := &call{s: s, name: "exec", args: []byte(`{"code":"1","language":"javascript"}`)}
 	state, err := c.sealRound(&round{Run: "run_1", Questions: []string{"q"}})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func sealed(t testing.TB, principal string) (*session, *call, string) {
 func TestRequestStateCannotBeForged(t *testing.T) {
 	s, c, state := sealed(t, "alice")
 	open := func(s *session, c *call, state string) error {
-		c.req.Params.RequestState = state
+		c.state = state
 		r, err := s.openRound(c)
 		if err == nil && (r.Run != "run_1" || len(r.Questions) != 1) {
 			t.Errorf("%+v", r)
@@ -145,7 +145,7 @@ func TestRequestStateCannotBeForged(t *testing.T) {
 	if err := open(s, c, state); !errors.Is(err, errForged) {
 		t.Errorf("too late: %v", err)
 	}
-	c.req.Params.InputResponses = mcp.InputResponseMap{"q": &mcp.ElicitResult{Action: "accept"}}
+	c.responses = mcp.InputResponseMap{"q": &mcp.ElicitResult{Action: "accept"}}
 	if err := open(s, c, ""); !errors.Is(err, errForged) {
 		t.Errorf("answers without a state: %v", err)
 	}
