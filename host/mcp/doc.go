@@ -23,7 +23,7 @@
 // its Err and no tools; the others are not touched.
 //
 // A connection that ends, or cannot be made, is tried again after a pause that grows from
-// 0.25 to 30 seconds and starts over after a connection of 30 seconds, ten times at
+// 0.25 to 30 seconds and starts over after a connection of two seconds, ten times at
 // most; after that, and where the credentials or a secret are at fault, only calls try. A
 // call waits for a rest of that pause of up to two seconds, and otherwise fails at once. A
 // failed handshake is followed by one in the manner of protocol 2025-11-25, since some
