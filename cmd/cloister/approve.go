@@ -58,9 +58,13 @@ func (p *approver) approve(ctx context.Context, call *host.ToolCall) (host.Decis
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
-		return host.Decision{Approved: true}, nil
+		return host.Decision{Approved: true, By: "terminal"}, nil
+	case "r", "run":
+		if call.Approval == host.ApprovalAsk {
+			return host.Decision{Approved: true, Extent: host.ApproveRun, By: "terminal"}, nil
+		}
 	}
-	return host.Decision{Reason: "the user refused the call"}, nil
+	return host.Decision{Reason: "the user refused the call", By: "terminal"}, nil
 }
 
 // ask puts a question, one at a time, and gives the line that answers it; false
@@ -94,8 +98,12 @@ func question(s *stream, call *host.ToolCall) string {
 	if call.Unsigned {
 		who += " (unsigned)"
 	}
+	answers := "[y/N]"
+	if call.Approval == host.ApprovalAsk {
+		answers = "[y/N, r for all calls of this tool by this cell]"
+	}
 	return fmt.Sprintf("%s call %s with\n  %s\n%s ", s.paint(styleYellow, "approve?"), s.paint(styleBold, who),
-		boundedJSON(s, call.Input), s.paint(styleYellow, "[y/N]"))
+		boundedJSON(s, call.Input), s.paint(styleYellow, answers))
 }
 
 // boundedJSON shows foreign JSON, indented below a line of ours.

@@ -141,6 +141,19 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// An answer can hold for all calls of a tool, unless the tool wants to be asked for
+// each.
+func TestApproveForTheRun(t *testing.T) {
+	for approval, want := range map[host.Approval]host.Extent{host.ApprovalAsk: host.ApproveRun, host.ApprovalAlways: ""} {
+		u, _, errs := newUI(80)
+		p := &approver{ui: u, answers: strings.NewReader("r\n"), lines: make(chan string)}
+		d, err := p.approve(t.Context(), &host.ToolCall{Tool: "x", Approval: approval, Input: []byte("{}")})
+		if err != nil || d.Approved != (want != "") || d.Extent != want || strings.Contains(errs.String(), "r for all") != (want != "") {
+			t.Errorf("%s: %+v, %v, %q", approval, d, err, errs.String())
+		}
+	}
+}
+
 // A question is dropped when the run ends, and a call that comes then is not
 // asked about.
 func TestApproveCancelled(t *testing.T) {
