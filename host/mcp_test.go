@@ -424,17 +424,27 @@ func manyServers(servers, tools int) []host.MCPServer {
 	return out
 }
 
+// BenchmarkMCPDescription makes runs with their exec description: for a policy that is
+// seen for the first time, and for one that other runs had.
 func BenchmarkMCPDescription(b *testing.B) {
 	h := newHost(b, host.Options{MCP: manyServers(100, 20)})
-	for b.Loop() {
-		r, err := h.NewRun(b.Context(), host.RunOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if len(r.Surface()[0].Description) == 0 {
-			b.Fatal("no description")
-		}
-		r.Close()
+	for _, first := range []bool{true, false} {
+		b.Run(map[bool]string{true: "first", false: "again"}[first], func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				o := host.RunOptions{}
+				if first {
+					o.Deny = []string{fmt.Sprintf("none_%d", i)}
+				}
+				r, err := h.NewRun(b.Context(), o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if len(r.Surface()[0].Description) == 0 {
+					b.Fatal("no description")
+				}
+				r.Close()
+			}
+		})
 	}
 }
 

@@ -134,18 +134,18 @@ const (
 
 // describeMCP teaches which MCP servers there are, with names of tools as far as the
 // budget goes. Their descriptions are in the declarations, which a cell reads.
-func (r *Run) describeMCP() string {
-	if len(r.mcp) == 0 {
+func (v *view) describeMCP() string {
+	if len(v.mcp) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(`
 MCP servers. await MCP.$search("what you need", { limit: 5 }) finds their tools. Read declarations before the first call: await API.read("mcp/<server>.d.ts"), or (await MCP.<server>.$api("<tool>")).declaration. Then await MCP.<server>.<tool>({...}) gives { structuredContent?, content }.
 `)
-	share := max(maxMCPToolNames*4/len(r.mcp), 40)
-	for i, s := range r.mcp {
+	share := max(maxMCPToolNames*4/len(v.mcp), 40)
+	for i, s := range v.mcp {
 		if i == maxMCPShown {
-			fmt.Fprintf(&b, "- %d more: await API.list(\"mcp\")\n", len(r.mcp)-i)
+			fmt.Fprintf(&b, "- %d more: await API.list(\"mcp\")\n", len(v.mcp)-i)
 			break
 		}
 		fmt.Fprintf(&b, "- MCP.%s: %s\n", s.api.Name, s.summary(share))

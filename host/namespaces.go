@@ -17,8 +17,7 @@ import (
 
 // runNamespaces are the namespaces that a run shows, and their callable members.
 type runNamespaces struct {
-	visible []*pluginNamespace // in catalog order of their plugins
-	// Below is known once the scopes are.
+	// All is known once the scopes are.
 	built   bool
 	setup   []guestabi.GuestNamespace
 	mcp     json.RawMessage // the tree of MCP
@@ -82,7 +81,7 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 	}
 	setup := []guestabi.GuestNamespace{} // the prelude wants a list
 	var members []member
-	for _, ns := range n.visible {
+	for _, ns := range r.shown {
 		scope := ns.scope
 		if ns.ScopeExport {
 			var err error
@@ -265,15 +264,15 @@ const (
 
 // describeNamespaces teaches the visible namespaces: name, description, functions
 // as far as they are known, and the prompt.
-func (r *Run) describeNamespaces() string {
-	if len(r.namespaces.visible) == 0 {
+func (v *view) describeNamespaces() string {
+	if len(v.shown) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString("\nNamespaces (globals; the texts are by their plugins):\n")
-	for i, ns := range r.namespaces.visible {
+	for i, ns := range v.shown {
 		if i == maxNamespaceList {
-			fmt.Fprintf(&b, "- %d more in namespaces\n", len(r.namespaces.visible)-i)
+			fmt.Fprintf(&b, "- %d more in namespaces\n", len(v.shown)-i)
 			break
 		}
 		fmt.Fprintf(&b, "- %s: %s", ns.GlobalName, catalog.PromptText(ns.Description, maxNamespaceText))

@@ -491,3 +491,38 @@ func TestSuspendedCellsOfOneSender(t *testing.T) {
 	other.Sender = "another"
 	wantWaiting(t, exec(t, newRun(t, h, other), `await yield_control()`), guestabi.WaitYield)
 }
+
+// TestRunsShareWhatTheyMaySee: runs share a catalog only where nothing tells them apart.
+func TestRunsShareWhatTheyMaySee(t *testing.T) {
+	hide := ""
+	h := newHost(t, host.Options{
+		Tools: []host.RawTool{hosttest.Echo("a"), hosttest.Echo("b"), hosttest.Echo("c")}, Sandbox: host.SandboxPolicy{Deny: []string{"c"}},
+		Policy: policyFunc{visible: func(f *host.ToolFacts) (host.PolicyDecision, error) {
+			return host.PolicyDecision{Allow: f.Name != hide, Rule: "hides " + hide}, nil
+		}},
+	})
+	names := func(o host.RunOptions) string {
+		var out []string
+		for _, e := range newRun(t, h, o).Catalog() {
+			out = append(out, e.Name)
+		}
+		return strings.Join(out, "")
+	}
+	client := host.RunOptions{ClientTools: []host.ClientTool{{Name: "d"}}}
+	for range 2 { // the second time all of them are known
+		for _, test := range []struct {
+			hide string
+			o    host.RunOptions
+			want string
+		}{
+			{"", host.RunOptions{}, "abc"}, {"", host.RunOptions{Sandboxed: true}, "ab"}, {"", host.RunOptions{DisableTools: true}, ""},
+			{"", host.RunOptions{Allow: []string{}}, ""}, {"", host.RunOptions{Allow: []string{"a"}}, "a"}, {"", host.RunOptions{Deny: []string{"a"}}, "bc"},
+			{"a", host.RunOptions{}, "bc"}, {"b", host.RunOptions{}, "ac"}, {"b", host.RunOptions{Sandboxed: true}, "a"}, {"", client, "abcd"}, {"", host.RunOptions{}, "abc"},
+		} {
+			hide = test.hide
+			if got := names(test.o); got != test.want {
+				t.Errorf("%q hidden, %+v: sees %q, not %q", test.hide, test.o, got, test.want)
+			}
+		}
+	}
+}

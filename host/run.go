@@ -14,18 +14,13 @@ import (
 // Run is one agent run: a scope, a catalog, and the cells started in it. It is
 // safe for concurrent use.
 type Run struct {
-	h           *Host
-	o           RunOptions
-	scope       Scope
-	cat         *catalog.Catalog
-	toolset     *toolset
-	catalogKey  string
-	scopes      sync.Mutex // held while the scopes of namespaces are computed
-	namespaces  runNamespaces
-	mcp         []*runMCPServer
-	hidden      map[string]string // ids that the policy hides, and the rules
-	tools       []*catalog.Entry  // as the guest numbers them
-	description func() string
+	h       *Host
+	o       RunOptions
+	scope   Scope
+	toolset *toolset
+	*view
+	scopes     sync.Mutex // held while the scopes of namespaces are computed
+	namespaces runNamespaces
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -96,17 +91,19 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	}
 	scope := Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
 	entries, hidden := h.visible(ctx, scope, entries)
-	cat, err := catalog.Build(entries, layers...)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTool, err)
+	build := func() (*view, error) { return h.newView(tools, entries, hidden, layers) }
+	var v *view
+	if len(o.ClientTools) > 0 {
+		v, err = build()
+	} else if key, kerr := viewKey(&o, hidden); kerr != nil {
+		return nil, fmt.Errorf("naming the run's tools: %w", kerr)
+	} else {
+		v, err = tools.views.get(key, build)
 	}
-	r := &Run{h: h, o: o, toolset: tools, cat: cat, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, scope: scope}
-	r.catalogKey = cat.Digest()
-	r.hidden = hidden
-	r.namespaces.visible = visibleNamespaces(tools, cat)
-	r.mcp = visibleMCP(tools, cat)
-	r.tools = cat.GuestTools()
-	r.description = sync.OnceValue(func() string { return describeExec(r) })
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{h: h, o: o, toolset: tools, view: v, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, scope: scope}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()

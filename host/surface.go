@@ -52,10 +52,10 @@ const indexBudget = 1500
 
 // describeExec teaches the model the guest's API. It is the same text for the
 // same catalog and configuration, so that prompt caches hold.
-func describeExec(r *Run) string {
+func (h *Host) describeExec(v *view) string {
 	var b strings.Builder
 	b.WriteString("Run a program in a sealed JavaScript sandbox. The code is the body of an async function: top-level await works, and `return` gives the result (JSON). ")
-	if slices.Contains(r.h.cfg.Languages, TypeScript) {
+	if slices.Contains(h.cfg.Languages, TypeScript) {
 		b.WriteString("Set language to \"typescript\" for TypeScript. ")
 	}
 	b.WriteString(`There are no modules (import, require), files, network or timers: use the tools.
@@ -68,10 +68,10 @@ func describeExec(r *Run) string {
 - await API.list() and await API.read(path) show declaration files, of MCP servers above all; MCP holds their tools.
 A result with status "waiting" has a runId: call wait with it.
 `)
-	b.WriteString(r.describeMCP())
-	b.WriteString(r.describeNamespaces())
+	b.WriteString(v.describeMCP())
+	b.WriteString(v.describeNamespaces())
 	b.WriteString("\nTools:\n")
-	b.WriteString(r.cat.Index(indexBudget))
+	b.WriteString(v.cat.Index(indexBudget))
 	return strings.TrimRight(b.String(), "\n")
 }
 

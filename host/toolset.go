@@ -23,6 +23,7 @@ type toolset struct {
 	lock       *lock.File
 	mcp        []*mcpServer // those of servers, completed
 	drift      []error
+	views      views
 	release    []func() // of the plugins
 	users      int      // runs, and the host while it is the newest; guarded by Host.mu
 }

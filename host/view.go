@@ -1,0 +1,81 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+)
+
+// view is what a run sees of a toolset: the catalog that policy leaves, with all that
+// is made of it. It does not change, and runs that see the same share it: of
+// thousands of tools, making one takes longer than a cell.
+type view struct {
+	cat         *catalog.Catalog
+	hidden      map[string]string // ids that the policy hides, and the rules
+	shown       []*pluginNamespace
+	mcp         []*runMCPServer
+	tools       []*catalog.Entry // as the guest numbers them
+	catalogKey  string
+	description func() string
+}
+
+func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]string, layers []catalog.Layer) (*view, error) {
+	cat, err := catalog.Build(entries, layers...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTool, err)
+	}
+	v := &view{cat: cat, hidden: hidden, catalogKey: cat.Digest(), shown: visibleNamespaces(ts, cat), mcp: visibleMCP(ts, cat), tools: cat.GuestTools()}
+	v.description = sync.OnceValue(func() string { return h.describeExec(v) })
+	return v, nil
+}
+
+// maxViews bounds the views that a toolset keeps.
+const maxViews = 64
+
+// views are those of one toolset, by what policy made of it.
+type views struct {
+	mu    sync.Mutex
+	byKey map[string]*view
+}
+
+// viewKey names what a run without client tools sees of a toolset. The policy was
+// asked before: what it hides is part of the key, and so are the rules, which the
+// trace names.
+func viewKey(o *RunOptions, hidden map[string]string) (string, error) {
+	rules := make([][2]string, 0, len(hidden))
+	for _, id := range slices.Sorted(maps.Keys(hidden)) {
+		rules = append(rules, [2]string{id, hidden[id]})
+	}
+	key, err := json.Marshal(struct {
+		Sandboxed, DisableTools bool
+		Allow, Deny             []string
+		Hidden                  [][2]string
+	}{o.Sandboxed, o.DisableTools, o.Allow, o.Deny, rules})
+	return string(key), err
+}
+
+// get gives the view for a key, made by build if there is none. Two that ask at once
+// may both make it.
+func (vs *views) get(key string, build func() (*view, error)) (*view, error) {
+	vs.mu.Lock()
+	v := vs.byKey[key]
+	vs.mu.Unlock()
+	if v != nil {
+		return v, nil
+	}
+	v, err := build()
+	if err != nil {
+		return nil, err
+	}
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.byKey == nil || len(vs.byKey) >= maxViews {
+		vs.byKey = map[string]*view{}
+	}
+	vs.byKey[key] = v
+	return v, nil
+}
