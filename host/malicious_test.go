@@ -105,7 +105,8 @@ func TestMaliciousPluginsAreContained(t *testing.T) {
 		{"infinite loop", `tools.loop({})`, `"tool_timeout"`},
 		{"recursion without a loop", `tools.recurse({})`, `"tool_timeout"`},
 		{"recursion without an end", `tools.stack({}).catch((e) => ['tool_failed', 'tool_timeout'].includes(e.code))`, `true`},
-		{"memory bomb", `tools.memory_bomb({})`, `"tool_failed"`},
+		// Which limit is met first, memory or time, is up to the machine.
+		{"memory bomb", `tools.memory_bomb({}).catch((e) => ['tool_failed', 'tool_timeout'].includes(e.code))`, `true`},
 		{"output bomb", `tools.output_bomb({})`, `"tool_failed"`},
 		{"log bomb", `tools.log_bomb({})`, `"done"`},
 		{"the process's end", `tools.exit({})`, `"tool_failed"`},
