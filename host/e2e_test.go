@@ -37,7 +37,7 @@ func (l *lockedBuffer) copy() []byte {
 }
 
 // TestEndToEnd follows the end-to-end plan of the contract, step by step, but for
-// the two steps about MCP (9 and 10). Steps share one host, as an agent does.
+// the two steps about MCP (9 and 10): those are with real servers in cmd/cloister, TestPlan. Steps share one host, as an agent does.
 func TestEndToEnd(t *testing.T) {
 	var log hosttest.Log
 	gate := hosttest.NewGate("long_job")
