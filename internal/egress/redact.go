@@ -1,34 +1,19 @@
 package egress
 
 import (
-	"cmp"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"net/url"
-	"slices"
 	"strings"
-)
 
-// redacted stands where a secret was.
-const redacted = "***"
+	"github.com/cloister-wasm/cloister/internal/redact"
+)
 
 // Redact replaces secrets in a text by "***": the value, alone and with its prefix, plain, as JSON, URL, hexadecimal and
 // base64 write it, and where the secret is HTTP Basic's, what it encodes. It is for servers that send back what they
 // got, such as error pages and debug endpoints. A server that is on the plugin's side can write a secret in ways that
 // nobody recognises; against that only the list of hosts helps.
 func Redact(text string, secrets map[string]Secret) string {
-	return redactForms(text, forms(secrets))
-}
-
-func redactForms(text string, forms []string) string {
-	for _, f := range forms {
-		if strings.Contains(text, f) {
-			text = strings.ReplaceAll(text, f, redacted)
-		}
-	}
-	return text
+	return redact.Replace(text, forms(secrets))
 }
 
 // redact removes secrets from a response.
@@ -37,12 +22,12 @@ func (r *Response) redact(secrets map[string]Secret) {
 	if len(list) == 0 {
 		return
 	}
-	r.URL = redactForms(r.URL, list)
+	r.URL = redact.Replace(r.URL, list)
 	for name, value := range r.Headers {
-		r.Headers[name] = redactForms(value, list)
+		r.Headers[name] = redact.Replace(value, list)
 	}
 	body := string(r.Body)
-	if clean := redactForms(body, list); clean != body {
+	if clean := redact.Replace(body, list); clean != body {
 		r.Body = []byte(clean)
 	}
 }
@@ -59,9 +44,6 @@ func redactError(err error, secrets map[string]Secret) error {
 	return err
 }
 
-// minEncoded is the shortest value that is looked for inside base64: less is found everywhere.
-const minEncoded = 8
-
 // forms lists the ways in which the secrets may be written, longest first, so that no part of one is left over.
 func forms(secrets map[string]Secret) []string {
 	var list []string
@@ -69,51 +51,13 @@ func forms(secrets map[string]Secret) []string {
 		if s.Value == "" {
 			continue
 		}
-		list = append(list, written(s.Value)...)
+		list = append(list, redact.Written(s.Value)...)
 		if s.Prefix != "" {
-			list = append(list, base64All(s.Prefix+s.Value)...)
+			list = append(list, redact.Encoded(s.Prefix+s.Value)...)
 		}
 		list = append(list, basic(s)...)
 	}
-	list = slices.DeleteFunc(list, func(f string) bool { return f == "" })
-	slices.SortFunc(list, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	return slices.Compact(list)
-}
-
-func written(v string) []string {
-	list := []string{v, url.QueryEscape(v), url.PathEscape(v)}
-	// A string always has JSON; the two spellings differ in whether < > & are escaped.
-	if quoted, err := json.Marshal(v); err == nil {
-		inner := string(quoted[1 : len(quoted)-1])
-		list = append(list, inner, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(inner))
-	}
-	if len(v) >= minEncoded {
-		h := hex.EncodeToString([]byte(v))
-		list = append(list, h, strings.ToUpper(h))
-	}
-	return append(list, base64All(v)...)
-}
-
-// base64All gives the value in both alphabets of base64, whole, and the part that is the same wherever it stands in a
-// longer encoded text: one for each of the three alignments.
-func base64All(v string) []string {
-	if len(v) < minEncoded {
-		return nil
-	}
-	var list []string
-	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		list = append(list, enc.EncodeToString([]byte(v)), enc.WithPadding(base64.StdPadding).EncodeToString([]byte(v)))
-		for shift := range 3 {
-			text := enc.EncodeToString([]byte("\x00\x00"[:shift] + v))
-			// The first characters hold bits of what stands before, the last one of what stands behind.
-			from := []int{0, 2, 3}[shift]
-			to := (shift + len(v)) * 8 / 6
-			list = append(list, text[from:to])
-		}
-	}
-	return list
+	return redact.Forms(list)
 }
 
 // basic gives user:password and the password of a secret that is the credentials of HTTP Basic.
@@ -128,7 +72,7 @@ func basic(s Secret) []string {
 	_, password, _ := strings.Cut(string(plain), ":")
 	list := []string{string(plain)}
 	if password != "" {
-		list = append(list, written(password)...)
+		list = append(list, redact.Written(password)...)
 	}
 	return list
 }

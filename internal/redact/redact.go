@@ -20,7 +20,11 @@ type Redactor struct {
 
 // New makes a Redactor that knows some secrets. Empty ones are ignored.
 func New(secrets ...string) *Redactor {
-	return &Redactor{forms: forms(secrets)}
+	var written []string
+	for _, s := range secrets {
+		written = append(written, Written(s)...)
+	}
+	return &Redactor{forms: Forms(written)}
 }
 
 // Pieces gives a Redactor that also hides the members in which streams of model

@@ -92,6 +92,16 @@ func TestText(t *testing.T) {
 	}
 }
 
+// JSON may be written with < > & escaped or not; a known secret is found in both.
+func TestKnownInJSON(t *testing.T) {
+	r := redact.New(`s3cr<t"&/+ value`)
+	for _, in := range []string{`got s3cr<t"&/+ value`, `got s3cr<t\"&/+ value`, `got s3cr\u003ct\"\u0026/+ value`} {
+		if got, want := r.Text(in, 1000), "got "+redact.Known; got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestHeader(t *testing.T) {
 	h := http.Header{"X-Api-Key": {"hunter2"}}
 	if got, want := new(redact.Redactor).Header(h), "X-Api-Key: [redacted]\n"; got != want {

@@ -24,7 +24,7 @@ var patterns = []struct {
 
 // text takes secrets out of plain text.
 func (r *Redactor) text(s string) string {
-	s = replaceKnown(s, r.forms)
+	s = Replace(s, r.forms)
 	if len(s) < 4 {
 		return s
 	}
