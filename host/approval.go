@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -41,27 +40,3 @@ type PendingApproval struct {
 	// Since is when it was asked.
 	Since time.Time `json:"since"`
 }
-
-// ApprovalQueue is an approver for programs where the answer comes from elsewhere:
-// its Approve, the value for Options.Approve, puts the call into a list and waits
-// until somebody answers with Decide. It is safe for concurrent use.
-type ApprovalQueue struct{ queue approvalQueue }
-
-// NewApprovalQueue makes an empty queue.
-func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{} }
-
-// Approve implements Options.Approve. It waits for Decide, or for ctx.
-func (q *ApprovalQueue) Approve(ctx context.Context, call *ToolCall) (Decision, error) {
-	return q.queue.approve(ctx, call)
-}
-
-// Pending lists the open questions, oldest first.
-func (q *ApprovalQueue) Pending() []PendingApproval { return q.queue.pending() }
-
-// Changed gives a channel that is closed when the list next changes. Take it before
-// Pending, so that no change is missed.
-func (q *ApprovalQueue) Changed() <-chan struct{} { return q.queue.changedChannel() }
-
-// Decide answers a question. ErrUnknownApproval means that it is not open: never
-// asked, answered already, or its call has ended.
-func (q *ApprovalQueue) Decide(id string, d Decision) error { return q.queue.decide(id, d) }

@@ -9,12 +9,17 @@ import (
 	"time"
 )
 
-// approvalQueue is the state of an ApprovalQueue.
-type approvalQueue struct {
+// ApprovalQueue is an approver for programs where the answer comes from elsewhere:
+// its Approve, the value for Options.Approve, puts the call into a list and waits
+// until somebody answers with Decide. It is safe for concurrent use.
+type ApprovalQueue struct {
 	mu      sync.Mutex
 	open    map[string]*question
-	changed chan struct{}
+	changed chan struct{} // nil while nobody waits for a change
 }
+
+// NewApprovalQueue makes an empty queue.
+func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{open: map[string]*question{}} }
 
 type question struct {
 	PendingApproval
@@ -24,7 +29,8 @@ type question struct {
 // maxQuestions bounds the open questions of a queue: over it, calls are refused.
 const maxQuestions = 10_000
 
-func (q *approvalQueue) approve(ctx context.Context, call *ToolCall) (Decision, error) {
+// Approve implements Options.Approve. It waits for Decide, or for ctx.
+func (q *ApprovalQueue) Approve(ctx context.Context, call *ToolCall) (Decision, error) {
 	c := *call
 	c.Input = slices.Clone(call.Input)
 	it := &question{PendingApproval{"approval_" + strings.ToLower(rand.Text()), &c, time.Now()}, make(chan Decision, 1)}
@@ -32,9 +38,6 @@ func (q *approvalQueue) approve(ctx context.Context, call *ToolCall) (Decision, 
 	if len(q.open) >= maxQuestions {
 		q.mu.Unlock()
 		return Decision{Reason: "too many calls wait for approval"}, nil
-	}
-	if q.open == nil {
-		q.open = map[string]*question{}
 	}
 	q.open[it.ID] = it
 	q.tellLocked()
@@ -55,14 +58,16 @@ func (q *approvalQueue) approve(ctx context.Context, call *ToolCall) (Decision, 
 	}
 }
 
-func (q *approvalQueue) tellLocked() {
+func (q *ApprovalQueue) tellLocked() {
 	if q.changed != nil {
 		close(q.changed)
 		q.changed = nil
 	}
 }
 
-func (q *approvalQueue) changedChannel() <-chan struct{} {
+// Changed gives a channel that is closed when the list next changes. Take it before
+// Pending, so that no change is missed.
+func (q *ApprovalQueue) Changed() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.changed == nil {
@@ -71,7 +76,8 @@ func (q *approvalQueue) changedChannel() <-chan struct{} {
 	return q.changed
 }
 
-func (q *approvalQueue) pending() []PendingApproval {
+// Pending lists the open questions, oldest first.
+func (q *ApprovalQueue) Pending() []PendingApproval {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	list := make([]PendingApproval, 0, len(q.open))
@@ -87,7 +93,9 @@ func (q *approvalQueue) pending() []PendingApproval {
 	return list
 }
 
-func (q *approvalQueue) decide(id string, d Decision) error {
+// Decide answers a question. ErrUnknownApproval means that it is not open: never
+// asked, answered already, or its call has ended.
+func (q *ApprovalQueue) Decide(id string, d Decision) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it := q.open[id]

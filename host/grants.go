@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cloister-wasm/cloister/internal/schema"
@@ -174,6 +175,55 @@ func (e *envelope) fits(input json.RawMessage) bool {
 		}
 	}
 	return true
+}
+
+// answers are the places where earlier answers may be: of a call's cell and of its
+// session. A call without one, or a scope without the other, has nil there.
+type answers struct{ run, session *grants }
+
+// earlier gives the places for the call that ctx is for.
+func (r *Run) earlier(ctx context.Context) answers {
+	a := answers{session: r.h.sessions.of(r.scope)}
+	if v, ok := ctx.Value(callKey{}).(callValue); ok && v.cell != nil {
+		a.run = &v.cell.grants
+	}
+	return a
+}
+
+func (a answers) all() []*grants {
+	return slices.DeleteFunc([]*grants{a.run, a.session}, func(g *grants) bool { return g == nil })
+}
+
+// remember keeps an approval that holds for more than its call. One that cannot be
+// understood approves nothing.
+func (a answers) remember(tc *ToolCall, key string, d Decision) error {
+	var e *envelope
+	var to *grants
+	var err error
+	if d.Envelope != nil {
+		if e, err = newEnvelope(key, d.Envelope, tc.Input); err != nil {
+			return err
+		}
+	}
+	switch d.Extent {
+	case "", ApproveOnce:
+	case ApproveRun:
+		to = a.run
+	case ApproveSession:
+		to = a.session
+	default:
+		return fmt.Errorf("%q is no extent of an approval", d.Extent)
+	}
+	if tc.Approval != ApprovalAsk { // it is asked for every time
+		return nil
+	}
+	if e != nil && a.run != nil {
+		a.run.put(e)
+	}
+	if to != nil {
+		to.allow(key)
+	}
+	return nil
 }
 
 // sessionKey is whose answers they are. All of it has to agree.

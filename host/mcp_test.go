@@ -448,6 +448,23 @@ func BenchmarkMCPDescription(b *testing.B) {
 	}
 }
 
+// BenchmarkMCPFirstCell runs the first cell of a run that sees what another has seen:
+// a turn of an agent, or a session of the gateway.
+func BenchmarkMCPFirstCell(b *testing.B) {
+	h := newHost(b, host.Options{MCP: manyServers(100, 20)})
+	warm(b, newRun(b, h, scope))
+	for b.Loop() {
+		r, err := h.NewRun(b.Context(), scope)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if res := exec(b, r, "return 1"); res.Status != guestabi.StatusCompleted {
+			b.Fatal(res.Error)
+		}
+		r.Close()
+	}
+}
+
 // checkMCPDeclarations: API.list and API.read are answered inside of the guest.
 func checkMCPDeclarations(t *testing.T) {
 	var trace hosttest.Trace

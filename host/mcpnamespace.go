@@ -78,27 +78,31 @@ func mcpFiles(servers []*runMCPServer) map[string]string {
 	list := make([]mcpapi.Server, len(servers))
 	for i, s := range servers {
 		list[i] = s.api
-		files["mcp/"+s.api.Name+".d.ts"] = mcpapi.Declaration(&s.api)
+		files[mcpapi.Path(s.api.Name)] = mcpapi.Declaration(&s.api)
 	}
-	files["mcp/index.d.ts"] = mcpapi.Index(list)
+	files[mcpapi.IndexPath] = mcpapi.Index(list)
 	return files
 }
 
-// growMCP writes the tree of the global MCP and numbers its functions.
-func growMCP(servers []*runMCPServer, members *[]member) (json.RawMessage, error) {
+// mcpTree is the global MCP: its scope as the guest wants it, and its functions.
+type mcpTree struct {
+	scope   json.RawMessage
+	members []member
+}
+
+// growMCP writes the scope of the global MCP and numbers its functions.
+func growMCP(servers []*runMCPServer) (*mcpTree, error) {
+	t := &mcpTree{}
 	if len(servers) == 0 {
-		return nil, nil
+		return t, nil
 	}
 	type pair = [2]any
-	call := func(path []string, e *catalog.Entry) pair {
-		*members = append(*members, member{
-			path: "MCP." + strings.Join(path, "."), call: &namespace.Call{Tool: e.Name, Path: path}, tool: e,
-		})
-		return pair{"c", len(*members) - 1}
+	add := func(m member) pair {
+		t.members = append(t.members, m)
+		return pair{"c", len(t.members) - 1}
 	}
-	own := func(path string, answer func(*cell, int, *member, []json.RawMessage)) pair {
-		*members = append(*members, member{path: path, answer: answer})
-		return pair{"c", len(*members) - 1}
+	call := func(path []string, e *catalog.Entry) pair {
+		return add(member{path: "MCP." + strings.Join(path, "."), call: &namespace.Call{Tool: e.Name, Path: path}, tool: e})
 	}
 	root := map[string]pair{}
 	for _, s := range servers {
@@ -119,17 +123,20 @@ func growMCP(servers []*runMCPServer, members *[]member) (json.RawMessage, error
 				scope[group] = pair{"o", inner}
 			}
 		}
-		scope["$api"] = own("MCP."+name+".$api", s.answerAPI)
+		scope["$api"] = add(member{path: "MCP." + name + ".$api", answer: s.answerAPI})
 		root[name] = pair{"o", scope}
 	}
-	root["$search"] = own("MCP.$search", answerMCPSearch)
-	return json.Marshal(pair{"o", root})
+	root["$search"] = add(member{path: "MCP.$search", answer: answerMCPSearch})
+	var err error
+	t.scope, err = json.Marshal(pair{"o", root})
+	return t, err
 }
 
 // Bounds of the part of the exec description that is about MCP servers.
 const (
-	maxMCPShown     = 64  // servers with a line of their own
-	maxMCPToolNames = 400 // bytes of tools' names in all, shared by the servers, at least two names each
+	maxMCPShown     = 64   // servers with a line of their own
+	maxMCPToolNames = 1600 // bytes of tools' names in all, shared by the servers
+	minMCPToolNames = 40   // bytes of one server's, and at least two names
 )
 
 // describeMCP teaches which MCP servers there are, with names of tools as far as the
@@ -142,7 +149,7 @@ func (v *view) describeMCP() string {
 	b.WriteString(`
 MCP servers. await MCP.$search("what you need", { limit: 5 }) finds their tools. Read declarations before the first call: await API.read("mcp/<server>.d.ts"), or (await MCP.<server>.$api("<tool>")).declaration. Then await MCP.<server>.<tool>({...}) gives { structuredContent?, content }.
 `)
-	share := max(maxMCPToolNames*4/len(v.mcp), 40)
+	share := max(maxMCPToolNames/len(v.mcp), minMCPToolNames)
 	for i, s := range v.mcp {
 		if i == maxMCPShown {
 			fmt.Fprintf(&b, "- %d more: await API.list(\"mcp\")\n", len(v.mcp)-i)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type runNamespaces struct {
 	// All is known once the scopes are.
 	built   bool
 	setup   []guestabi.GuestNamespace
-	mcp     json.RawMessage // the tree of MCP
+	mcp     json.RawMessage // the scope of MCP
 	members []member
 	key     string // names the scopes in the key of the template
 }
@@ -79,8 +80,13 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 	if n.built {
 		return n, nil
 	}
+	tree, err := r.mcpTree()
+	if err != nil {
+		return nil, fmt.Errorf("describing MCP servers to the guest: %w", err)
+	}
 	setup := []guestabi.GuestNamespace{} // the prelude wants a list
-	var members []member
+	// Members of MCP come first: their numbers are the same for all runs of a view.
+	members := slices.Clip(tree.members)
 	for _, ns := range r.shown {
 		scope := ns.scope
 		if ns.ScopeExport {
@@ -94,28 +100,23 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 			}
 		}
 		before := len(members)
-		tree, err := growScope(nil, ns, r.cat, scope, &members)
+		scopeTree, err := growScope(nil, ns, r.cat, scope, &members)
 		if err != nil {
 			members = members[:before]
 			r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
 			continue
 		}
-		setup = append(setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: tree})
+		setup = append(setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: scopeTree})
 	}
 	text, err := json.Marshal(setup)
 	if err != nil {
 		return nil, fmt.Errorf("describing namespaces to the guest: %w", err)
 	}
-	// Members of MCP come behind: their numbers depend on those of the scopes, which the
-	// key of the template holds.
-	if n.mcp, err = growMCP(r.mcp, &members); err != nil {
-		return nil, fmt.Errorf("describing MCP servers to the guest: %w", err)
-	}
 	if len(setup) > 0 {
 		sum := sha256.Sum256(text)
 		n.key = "+" + hex.EncodeToString(sum[:])
 	}
-	n.setup, n.members, n.built = setup, members, true
+	n.setup, n.mcp, n.members, n.built = setup, tree.scope, members, true
 	return n, nil
 }
 

@@ -63,9 +63,11 @@ func (r *Run) authorize(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref
 	if err := checkInput(ref, e, tc.Input); err != nil {
 		return err
 	}
+	// Hooks had the call in their hands: what decides is taken from the tool and the run.
+	tc.Approval = ref.approval
 	if r.h.o.Policy != nil {
 		d, err := r.h.askPolicy(func() (PolicyDecision, error) {
-			return r.h.o.Policy.Authorize(ctx, &PolicyCall{Scope: tc.Scope, Tool: ref.facts, Input: tc.Input, Caller: tc.Caller})
+			return r.h.o.Policy.Authorize(ctx, &PolicyCall{Scope: r.scope, Tool: ref.facts, Input: tc.Input, Caller: tc.Caller})
 		})
 		if err != nil {
 			tc.rule = "the policy failed: " + clip(err.Error(), 300)
@@ -95,10 +97,10 @@ func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting f
 	if !tc.needsApproval() {
 		return nil
 	}
-	places := r.grantsFor(ctx, tc)
-	key := tc.Caller + "\x00" + tc.Tool + "\x00" + ref.definition()
+	earlier := r.earlier(ctx)
+	key := tc.Caller + "\x00" + ref.facts.ID + "\x00" + ref.definition()
 	if tc.Approval == ApprovalAsk {
-		for _, g := range places {
+		for _, g := range earlier.all() {
 			if by, ok := g.covers(key, tc.Input); ok {
 				r.emit(tc, TraceEvent{Event: "approval.decided", Status: "approved", By: by})
 				return nil
@@ -112,9 +114,9 @@ func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting f
 	}
 	r.emit(tc, TraceEvent{Event: "approval.asked"})
 	start := time.Now()
-	d, err := r.ask(ctx, tc, key, places, waiting)
+	d, err := r.ask(ctx, tc, key, earlier, waiting)
 	if err == nil && d.Approved {
-		err = r.remember(tc, key, places, d)
+		err = earlier.remember(tc, key, d)
 	}
 	decided := TraceEvent{Event: "approval.decided", Status: "approved", By: clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
 	defer func() { r.emit(tc, decided) }()
@@ -138,7 +140,7 @@ func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting f
 
 // ask waits for the approver's answer, or for one to another call that covers this
 // one as well.
-func (r *Run) ask(ctx context.Context, tc *ToolCall, key string, places []*grants, waiting func(bool)) (d Decision, err error) {
+func (r *Run) ask(ctx context.Context, tc *ToolCall, key string, earlier answers, waiting func(bool)) (d Decision, err error) {
 	if waiting != nil {
 		waiting(true)
 		defer waiting(false)
@@ -151,7 +153,7 @@ func (r *Run) ask(ctx context.Context, tc *ToolCall, key string, places []*grant
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if tc.Approval == ApprovalAsk {
-		for _, g := range places {
+		for _, g := range earlier.all() {
 			defer g.watch(key, tc.Input, cancel)()
 		}
 	}
@@ -160,52 +162,4 @@ func (r *Run) ask(ctx context.Context, tc *ToolCall, key string, places []*grant
 		return Decision{}, errGranted
 	}
 	return d, err
-}
-
-// grantsFor gives the places where answers for this call may be: its cell's and its
-// session's.
-func (r *Run) grantsFor(ctx context.Context, tc *ToolCall) []*grants {
-	var places []*grants
-	if v, ok := ctx.Value(callKey{}).(callValue); ok && v.cell != nil {
-		places = append(places, &v.cell.grants)
-	}
-	if g := r.h.sessions.of(tc.Scope); g != nil {
-		places = append(places, g)
-	}
-	return places
-}
-
-// remember keeps an answer that holds for more than this call. An answer that
-// cannot be understood approves nothing.
-func (r *Run) remember(tc *ToolCall, key string, places []*grants, d Decision) error {
-	var run, session *grants
-	if n := len(places); n > 0 && tc.Scope.SessionID != "" {
-		session = places[n-1]
-	}
-	if tc.RunID != "" && len(places) > 0 && places[0] != session {
-		run = places[0]
-	}
-	if d.Envelope != nil {
-		e, err := newEnvelope(key, d.Envelope, tc.Input)
-		if err != nil {
-			return err
-		}
-		if run != nil && tc.Approval == ApprovalAsk {
-			run.put(e)
-		}
-	}
-	var to *grants
-	switch d.Extent {
-	case "", ApproveOnce:
-	case ApproveRun:
-		to = run
-	case ApproveSession:
-		to = session
-	default:
-		return fmt.Errorf("%q is no extent of an approval", d.Extent)
-	}
-	if to != nil && tc.Approval == ApprovalAsk {
-		to.allow(key)
-	}
-	return nil
 }

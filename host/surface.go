@@ -44,7 +44,7 @@ func (r *Run) Surface() []ToolDefinition {
 			{Name: "wait", Description: waitDescription, Parameters: waitParameters},
 		}
 	}
-	return directSurface(r.cat.Entries())
+	return slices.Clone(r.direct())
 }
 
 // indexBudget bounds the index of tools in the exec description, in tokens.

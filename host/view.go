@@ -20,7 +20,9 @@ type view struct {
 	mcp         []*runMCPServer
 	tools       []*catalog.Entry // as the guest numbers them
 	catalogKey  string
+	mcpTree     func() (*mcpTree, error)
 	description func() string
+	direct      func() []ToolDefinition // the surface without code mode
 }
 
 func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]string, layers []catalog.Layer) (*view, error) {
@@ -29,7 +31,9 @@ func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]s
 		return nil, fmt.Errorf("%w: %w", ErrTool, err)
 	}
 	v := &view{cat: cat, hidden: hidden, catalogKey: cat.Digest(), shown: visibleNamespaces(ts, cat), mcp: visibleMCP(ts, cat), tools: cat.GuestTools()}
+	v.mcpTree = sync.OnceValues(func() (*mcpTree, error) { return growMCP(v.mcp) })
 	v.description = sync.OnceValue(func() string { return h.describeExec(v) })
+	v.direct = sync.OnceValue(func() []ToolDefinition { return directSurface(cat.Entries()) })
 	return v, nil
 }
 
