@@ -83,10 +83,10 @@ var attacks = []struct {
 	}, CodeBadResult, true},
 	{"error-not-object", func(s *scripted, m raw) { s.line(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":"x"}`) }, CodeBadResult, true},
 	{"open-requests", func(s *scripted, m raw) {
-		for range 2 {
-			s.line(`{"jsonrpc":"2.0","id":"same","method":"sampling/createMessage"}` + "\n" + `{"jsonrpc":"2.0","id":"same","method":"sampling/createMessage"}`)
+		// It reads no answers: once its pipe is full, requests stay open.
+		for {
+			s.line(`{"jsonrpc":"2.0","id":"same","method":"sampling/createMessage"}`)
 		}
-		select {}
 	}, CodeBadResult, true},
 	{"result-null", func(s *scripted, m raw) { s.result(m, `null`) }, "", false},
 	{"result-list", func(s *scripted, m raw) { s.result(m, `[]`) }, CodeBadResult, false},
