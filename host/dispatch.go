@@ -27,6 +27,8 @@ func (r *Run) dispatch(ctx context.Context, tc *ToolCall, waiting func(bool)) (o
 		r.traceDenied(tc)
 		return nil, r.unknownTool(tc.Tool)
 	}
+	r.h.closing.enter()
+	defer r.h.closing.leave()
 	ref := e.Ref.(*toolRef)
 	tc.Name, tc.Owner, tc.Unsigned, tc.Approval, tc.untrusted = e.Name, e.Owner, e.Unsigned, ref.approval, ref.mcp
 	start := time.Now()
@@ -249,7 +251,8 @@ func (r *Run) emit(tc *ToolCall, e TraceEvent) {
 	r.stamp(&e)
 }
 
-// stamp completes an event with time and scope, and hands it to the sink.
+// stamp completes an event with time and scope, and hands it to the sink, unless the
+// host has been closed.
 func (r *Run) stamp(e *TraceEvent) {
 	if r.h.o.Trace == nil && r.o.OnEvent == nil {
 		return
@@ -257,6 +260,11 @@ func (r *Run) stamp(e *TraceEvent) {
 	e.Time = r.h.o.Now()
 	e.AgentID, e.AgentRunID, e.SessionID = r.scope.AgentID, r.scope.AgentRunID, r.scope.SessionID
 	e.Sender, e.Channel = r.scope.Sender, r.scope.Channel
+	r.h.closing.sinks.RLock()
+	defer r.h.closing.sinks.RUnlock()
+	if r.h.closing.sealed {
+		return
+	}
 	if r.h.o.Trace != nil {
 		r.h.o.Trace.Emit(*e)
 	}

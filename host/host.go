@@ -70,6 +70,7 @@ type Host struct {
 	sweeper   *time.Timer
 	sweepDue  time.Time      // when sweeper fires
 	active    sync.WaitGroup // execs and waits in flight; grows under mu, while not closed
+	closing   closing
 }
 
 // maxSchemas bounds the compiled schemas that a Host keeps.
@@ -171,8 +172,10 @@ func (h *Host) enter() bool {
 }
 
 // Close ends all runs, drops their snapshots, waits for the execs and waits in
-// flight, which end as aborted, and releases the engine. A tool may call it; a
-// hook or OnClientCall must not.
+// flight, which end as aborted, and for their tools as long as these take to heed
+// that, a quarter of a second at most. Then no hook for events and no trace sink is
+// used any more, and the engine is released. A tool may call Close; a sink, a
+// hook and OnClientCall must not.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -196,6 +199,8 @@ func (h *Host) Close() error {
 	// The engine outlives its VMs by itself; this is so that nothing of the host
 	// runs any more when Close returns.
 	h.active.Wait()
+	h.closing.wait()
+	h.closing.seal()
 	if toolsDone {
 		tools.drop()
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
@@ -80,6 +81,48 @@ func TestCloseFromATool(t *testing.T) {
 		r := newRun(t, h, host.RunOptions{})
 		warm(t, r)
 		wantFailed(t, exec(t, r, code), guestabi.ReasonAborted)
+	}
+}
+
+// TestCloseEndsTheTrace: a tool that heeds its cancellation has its end in the trace,
+// however late its goroutine gets there; from one that does not, nothing comes any
+// more when Close has returned, as then the sink may be gone.
+func TestCloseEndsTheTrace(t *testing.T) {
+	started, release, over := make(chan struct{}, 2), make(chan struct{}), make(chan struct{}, 2)
+	polite, deaf := hosttest.Echo("polite"), hosttest.Echo("deaf")
+	polite.Call = func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+		started <- struct{}{}
+		<-ctx.Done()
+		time.Sleep(20 * time.Millisecond) // cell and run have ended by now
+		return nil, ctx.Err()
+	}
+	deaf.Call = func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		started <- struct{}{}
+		<-release
+		return nil, nil
+	}
+	var trace hosttest.Trace
+	o := host.Options{Tools: []host.RawTool{polite, deaf}, Trace: &trace}
+	o.Hooks.AfterToolCall = func(context.Context, *host.ToolCall, json.RawMessage, error) { over <- struct{}{} }
+	h := newHost(t, o)
+	r := newRun(t, h, host.RunOptions{})
+	c := background(t.Context(), r, "await Promise.all([tools.polite({}), tools.deaf({})])")
+	<-started
+	<-started
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantFailed(t, (<-c).Result, guestabi.ReasonAborted)
+	ends := trace.Events("call.end")
+	if len(ends) != 1 || ends[0].Tool != "cloister:core:polite" || ends[0].Status != "aborted" {
+		t.Errorf("ends of calls when Close returned: %+v", ends)
+	}
+	before := len(trace.Events())
+	close(release)
+	<-over
+	<-over
+	if after := len(trace.Events()); after != before {
+		t.Errorf("%d events after Close", after-before)
 	}
 }
 
