@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/plugins"
 )
@@ -142,7 +143,7 @@ func refusal(message, code string) *ToolError {
 // unknownTool is the answer for an id that is not in the catalog, denied ones
 // included: a guest cannot tell the two apart.
 func (r *Run) unknownTool(id string) *ToolError {
-	msg := fmt.Sprintf("no tool has the id %q", clip(id, 200))
+	msg := fmt.Sprintf("no tool has the id %q", plaintext.Clip(id, 200))
 	if s := r.cat.Suggest(id); len(s) > 0 {
 		msg += "; did you mean " + strings.Join(s, ", ") + "?"
 	} else {
@@ -197,7 +198,7 @@ func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *Tool
 	if te.Reason == "" {
 		te.Reason = guestabi.ReasonNestedToolFailed
 	}
-	te.Name, te.Code, te.Message = clip(te.Name, 100), clip(te.Code, 100), clip(te.Message, 8192)
+	te.Name, te.Code, te.Message = plaintext.Clip(te.Name, 100), plaintext.Clip(te.Code, 100), plaintext.Clip(te.Message, 8192)
 	return te
 }
 
@@ -225,17 +226,6 @@ func hidePaths(s string) string {
 	})
 }
 
-// clip cuts text to n bytes at a character boundary.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // maxShownID bounds a tool id in traces and results. Ids that exist are shorter;
 // those that a guest makes up may have any length.
 const maxShownID = 300
@@ -246,7 +236,7 @@ func (r *Run) emit(tc *ToolCall, e TraceEvent) {
 	if r.h.o.Trace == nil && r.o.OnEvent == nil {
 		return
 	}
-	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, clip(tc.Tool, maxShownID), tc.Unsigned
+	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, plaintext.Clip(tc.Tool, maxShownID), tc.Unsigned
 	e.Namespace, e.Caller, e.Untrusted = tc.Namespace, tc.Caller, tc.untrusted
 	r.stamp(&e)
 }

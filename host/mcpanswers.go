@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -21,7 +22,7 @@ func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.Ra
 		c.answer(request, nil, &ToolError{Name: "TypeError", Message: m.path + "(tool?, { schema? }): " + err.Error(), Code: "invalid_input"})
 		return
 	}
-	c.run.stamp(&TraceEvent{Event: "describe", RunID: c.id, ParentID: c.parentID, Tool: clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
+	c.run.stamp(&TraceEvent{Event: "describe", RunID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
 	out := map[string]any{"server": s.api.Name}
 	if tool == "" {
 		out["declaration"], out["tools"] = mcpapi.Declaration(&s.api), s.toolNames()
@@ -63,7 +64,7 @@ func (s *runMCPServer) toolNames() []string {
 }
 
 func (s *runMCPServer) unknownTool(tool string) *ToolError {
-	message := fmt.Sprintf("MCP.%s has no tool %q", s.api.Name, clip(tool, 200))
+	message := fmt.Sprintf("MCP.%s has no tool %q", s.api.Name, plaintext.Clip(tool, 200))
 	if near := schema.Suggest(tool, s.toolNames()); near != "" {
 		message += "; did you mean " + near + "?"
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -139,7 +140,7 @@ func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
 		return r.mcpValue(ctx, ref, res)
 	}
 	return catalog.Entry{
-		Name: id, Label: clip(strings.ToValidUTF8(t.Title, ""), catalog.MaxLabelLen/2), Description: t.Description,
+		Name: id, Label: plaintext.Clip(strings.ToValidUTF8(t.Title, ""), catalog.MaxLabelLen/2), Description: t.Description,
 		Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
 	}
 }
@@ -205,7 +206,7 @@ func errorText(res *MCPResult) string {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(clip(item.Text, maxErrorText))
+		b.WriteString(plaintext.Clip(item.Text, maxErrorText))
 		if b.Len() > maxErrorText {
 			break
 		}
@@ -213,7 +214,7 @@ func errorText(res *MCPResult) string {
 	if b.Len() == 0 {
 		return "the tool reported an error without a text"
 	}
-	return clip(b.String(), maxErrorText)
+	return plaintext.Clip(b.String(), maxErrorText)
 }
 
 // maxErrorText bounds what is read of a tool's error, in bytes.

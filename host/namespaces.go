@@ -14,6 +14,7 @@ import (
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // runNamespaces are the namespaces that a run shows, and their callable members.
@@ -95,7 +96,7 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 				if ctx.Err() != nil {
 					return nil, context.Cause(ctx)
 				}
-				r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
+				r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
 				continue
 			}
 		}
@@ -103,7 +104,7 @@ func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
 		scopeTree, err := growScope(nil, ns, r.cat, scope, &members)
 		if err != nil {
 			members = members[:before]
-			r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
+			r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
 			continue
 		}
 		setup = append(setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: scopeTree})
@@ -151,7 +152,7 @@ func growScope(out json.RawMessage, ns *pluginNamespace, cat *catalog.Catalog, n
 	case namespace.Function:
 		e, ok := ownTool(ns, cat, node.Call.Tool)
 		if !ok {
-			return nil, fmt.Errorf("the scope calls %q, which is no tool of %s in this run", clip(node.Call.Tool, 80), ns.plugin.ID())
+			return nil, fmt.Errorf("the scope calls %q, which is no tool of %s in this run", plaintext.Clip(node.Call.Tool, 80), ns.plugin.ID())
 		}
 		out = append(out, `["c",`...)
 		out = strconv.AppendInt(out, int64(len(*members)), 10)

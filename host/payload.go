@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // The builders below write the array of tools for a request of one provider, from
@@ -240,7 +241,7 @@ func (r *Run) answerControl(ctx context.Context, call ModelCall) (*ModelAnswer, 
 }
 
 func noSuchTool(name string) *ModelAnswer {
-	return failedCall(&ToolError{Message: "there is no tool named " + clip(name, 200), Code: "unknown_tool"})
+	return failedCall(&ToolError{Message: "there is no tool named " + plaintext.Clip(name, 200), Code: "unknown_tool"})
 }
 
 func failedCall(te *ToolError) *ModelAnswer {

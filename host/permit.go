@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // visible leaves out the tools for which the policy lets no call pass.
@@ -21,7 +22,7 @@ func (h *Host) visible(ctx context.Context, scope Scope, entries []catalog.Entry
 		d, err := h.askPolicy(func() (PolicyDecision, error) { return h.o.Policy.Visible(ctx, scope, f) })
 		switch {
 		case err != nil:
-			hidden[f.ID] = "the policy failed: " + clip(err.Error(), 300)
+			hidden[f.ID] = "the policy failed: " + plaintext.Clip(err.Error(), 300)
 		case !d.Allow:
 			hidden[f.ID] = ruleOr(d.Rule)
 		default:
@@ -35,7 +36,7 @@ func ruleOr(rule string) string {
 	if rule == "" {
 		return "denied by the policy"
 	}
-	return clip(rule, 500)
+	return plaintext.Clip(rule, 500)
 }
 
 // askPolicy asks a policy. One that panics has failed, which denies.
@@ -70,7 +71,7 @@ func (r *Run) authorize(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref
 			return r.h.o.Policy.Authorize(ctx, &PolicyCall{Scope: r.scope, Tool: ref.facts, Input: tc.Input, Caller: tc.Caller})
 		})
 		if err != nil {
-			tc.rule = "the policy failed: " + clip(err.Error(), 300)
+			tc.rule = "the policy failed: " + plaintext.Clip(err.Error(), 300)
 			return refusal("the policy could not decide about "+tc.Tool+", so the call is refused", "policy_failed")
 		}
 		if !d.Allow {
@@ -118,7 +119,7 @@ func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting f
 	if err == nil && d.Approved {
 		err = earlier.remember(tc, key, d)
 	}
-	decided := TraceEvent{Event: "approval.decided", Status: "approved", By: clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
+	decided := TraceEvent{Event: "approval.decided", Status: "approved", By: plaintext.Clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
 	defer func() { r.emit(tc, decided) }()
 	switch {
 	case errors.Is(err, errGranted):

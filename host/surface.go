@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -104,7 +105,7 @@ func (r *Run) EnforceSurface(payload []byte) error {
 	}
 	slices.Sort(names)
 	if !slices.Equal(names, []string{"exec", "wait"}) {
-		return fmt.Errorf("%w: the payload shows %s", ErrSurface, clip(strings.Join(names, ", "), 300))
+		return fmt.Errorf("%w: the payload shows %s", ErrSurface, plaintext.Clip(strings.Join(names, ", "), 300))
 	}
 	return nil
 }
@@ -126,14 +127,14 @@ func noOtherTools(obj map[string]any) error {
 		switch {
 		case v == nil:
 		case slices.Contains(elsewhere, folded), folded == "tools" && key != "tools", folded == "result":
-			return fmt.Errorf("%w: the payload has %q", ErrSurface, clip(key, 100))
+			return fmt.Errorf("%w: the payload has %q", ErrSurface, plaintext.Clip(key, 100))
 		case !ok || key == "tool_choice": // a choice among tools only narrows
 		case folded == "prompt": // OpenAI's stored prompts may hold tools
 			return fmt.Errorf("%w: the payload refers to a stored prompt", ErrSurface)
 		}
 		for k := range inner {
 			if f := foldKey(k); key != "tool_choice" && (f == "tools" || f == "functions" || f == "functiondeclarations") {
-				return fmt.Errorf("%w: the payload has tools inside %q", ErrSurface, clip(key, 100))
+				return fmt.Errorf("%w: the payload has tools inside %q", ErrSurface, plaintext.Clip(key, 100))
 			}
 		}
 	}
@@ -181,7 +182,7 @@ func toolNames(v any, groups bool) ([]string, error) {
 
 func toolName(obj map[string]any) (string, error) {
 	if t, has := obj["type"]; has && t != "function" && t != "custom" {
-		return "", fmt.Errorf("%w: the payload has a provider tool of type %s", ErrSurface, clip(fmt.Sprintf("%q", t), 100))
+		return "", fmt.Errorf("%w: the payload has a provider tool of type %s", ErrSurface, plaintext.Clip(fmt.Sprintf("%q", t), 100))
 	}
 	if t, ok := obj["type"].(string); ok && len(obj) == 2 {
 		if inner, ok := obj[t].(map[string]any); ok { // OpenAI chat
@@ -189,7 +190,7 @@ func toolName(obj map[string]any) (string, error) {
 		}
 	}
 	if keys := otherKeys(obj, toolMembers...); len(keys) > 0 {
-		return "", fmt.Errorf("%w: a tool has the unknown member %q", ErrSurface, clip(keys[0], 100))
+		return "", fmt.Errorf("%w: a tool has the unknown member %q", ErrSurface, plaintext.Clip(keys[0], 100))
 	}
 	name, ok := obj["name"].(string)
 	if !ok {

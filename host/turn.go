@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
@@ -278,7 +279,7 @@ func (c *cell) requestDescribe(request int, rest []byte) error {
 		c.answer(request, nil, &ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: "invalid_input"})
 		return nil
 	}
-	c.run.stamp(&TraceEvent{Event: "describe", RunID: c.id, ParentID: c.parentID, Tool: clip(id, 200)})
+	c.run.stamp(&TraceEvent{Event: "describe", RunID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
 	d, err := c.run.cat.Describe(id)
 	if err != nil {
 		c.answer(request, nil, c.run.unknownTool(id))

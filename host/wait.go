@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // pending lists the open calls, oldest first.
@@ -35,7 +36,7 @@ func (c *cell) pending() []PendingToolCall {
 }
 
 func (c *cell) pendingOf(oc *openCall) PendingToolCall {
-	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: clip(oc.tc.Tool, maxShownID), Since: oc.since, Approval: !oc.approval.IsZero()}
+	p := PendingToolCall{ID: oc.tc.ID, Method: "call", Tool: plaintext.Clip(oc.tc.Tool, maxShownID), Since: oc.since, Approval: !oc.approval.IsZero()}
 	switch {
 	case oc.client:
 		p.Method, p.Input = "client", oc.tc.Input

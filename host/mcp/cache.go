@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -127,7 +128,7 @@ func decodeCache(data []byte, key string, maxTools int) (*toolList, error) {
 	}
 	l := &toolList{
 		Resources: f.Resources, Prompts: f.Prompts,
-		Protocol: clip(clean(f.Protocol), 40), ServerName: clip(clean(f.ServerName), 200), ServerVersion: clip(clean(f.ServerVersion), 100),
+		Protocol: plaintext.Short(f.Protocol, 40), ServerName: plaintext.Short(f.ServerName, 200), ServerVersion: plaintext.Short(f.ServerVersion, 100),
 	}
 	l.add(f.Tools, nil)
 	if len(l.Skipped) > 0 {

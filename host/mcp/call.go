@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -81,7 +82,7 @@ func (c *call) finish(result json.RawMessage) {
 func (c *call) refused(resp *http.Response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.status, c.retry = resp.StatusCode, clip(clean(resp.Header.Get("Retry-After")), 40)
+	c.status, c.retry = resp.StatusCode, plaintext.Short(resp.Header.Get("Retry-After"), 40)
 }
 
 // failed notes why the request did not get through. before says that it was surely not
@@ -107,7 +108,7 @@ func (c *call) outcome() (result json.RawMessage, status int, retry string, faul
 
 func (c *call) progressed(progress, total float64, message string) {
 	select {
-	case c.progress <- host.MCPProgress{Progress: progress, Total: total, Message: clip(clean(message), maxProgressText)}:
+	case c.progress <- host.MCPProgress{Progress: progress, Total: total, Message: plaintext.Short(message, maxProgressText)}:
 	default:
 	}
 }

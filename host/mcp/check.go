@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"golang.org/x/net/http/httpguts"
 )
 
@@ -42,7 +43,7 @@ func check(servers []Server) error {
 	seen := map[string]string{}
 	for i := range servers {
 		s := &servers[i]
-		c.prefix = "mcp.servers." + clip(clean(s.Name), 64) + "."
+		c.prefix = "mcp.servers." + plaintext.Short(s.Name, 64) + "."
 		if before, twice := seen[strings.ToLower(s.Name)]; twice {
 			c.add("name", "differs from %q in letter case at most; choose another name", before)
 		}
@@ -57,7 +58,7 @@ func check(servers []Server) error {
 
 func (c *checker) server(s *Server) {
 	if !namePattern.MatchString(s.Name) {
-		c.add("name", "%q: use a letter, a digit or _, then at most 63 of these and . and -", clip(clean(s.Name), 80))
+		c.add("name", "%q: use a letter, a digit or _, then at most 63 of these and . and -", plaintext.Short(s.Name, 80))
 	} else if strings.EqualFold(s.Name, "core") {
 		c.add("name", "core is the host's own; choose another name")
 	}
@@ -74,7 +75,7 @@ func (c *checker) server(s *Server) {
 	switch s.Approval {
 	case "", host.ApprovalNever, host.ApprovalAsk, host.ApprovalAlways:
 	default:
-		c.add("approval", `%q: use "never", "ask" or "always"`, clip(clean(string(s.Approval)), 40))
+		c.add("approval", `%q: use "never", "ask" or "always"`, plaintext.Short(string(s.Approval), 40))
 	}
 	c.patterns("allow", s.Allow)
 	c.patterns("deny", s.Deny)
@@ -96,10 +97,10 @@ func (c *checker) stdio(s *Server) {
 		c.add("allowPrivate", "is for servers with url")
 	}
 	if s.Dir != "" && !filepath.IsAbs(s.Dir) {
-		c.add("dir", "%q is relative; give an absolute path", clip(clean(s.Dir), 200))
+		c.add("dir", "%q is relative; give an absolute path", plaintext.Short(s.Dir, 200))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		key := "env." + clip(clean(name), 64)
+		key := "env." + plaintext.Short(name, 64)
 		if !envPattern.MatchString(name) {
 			c.add(key, "is no name of an environment variable")
 		}
@@ -108,7 +109,7 @@ func (c *checker) stdio(s *Server) {
 	}
 	for _, name := range s.InheritEnv {
 		if !envPattern.MatchString(name) {
-			c.add("inheritEnv", "%q is no name of an environment variable", clip(clean(name), 64))
+			c.add("inheritEnv", "%q is no name of an environment variable", plaintext.Short(name, 64))
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (c *checker) http(s *Server) {
 		c.add("url", "is not encrypted and not on this machine; use https://, or set allowPrivate for a private network")
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		key := "headers." + clip(clean(name), 64)
+		key := "headers." + plaintext.Short(name, 64)
 		if !httpguts.ValidHeaderFieldName(name) {
 			c.add(key, "is no name of a header")
 		} else if reservedHeader(name) {
@@ -154,7 +155,7 @@ func (c *checker) oauth(o *OAuth) {
 			c.add("oauth.clientId", "clientId and clientSecret are needed for client_credentials")
 		}
 	default:
-		c.add("oauth.grant", "%q: use %q or %q", clip(clean(o.Grant), 40), grantCode, grantClient)
+		c.add("oauth.grant", "%q: use %q or %q", plaintext.Short(o.Grant, 40), grantCode, grantClient)
 	}
 	if o.ClientID != "" && o.ClientMetadataURL != "" {
 		c.add("oauth.clientMetadataUrl", "is set beside clientId; give one of them")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -141,7 +142,7 @@ func (s *session) send(ctx context.Context, x *call, r *request) (json.RawMessag
 	}
 	if err != nil {
 		if rpc := x.refusal(); rpc != nil {
-			return nil, &refusal{text: s.secrets.redact(clip(clean(rpc.Message), 2000)), err: rpc}
+			return nil, &refusal{text: s.secrets.redact(plaintext.Short(rpc.Message, 2000)), err: rpc}
 		}
 		if _, status, _, fault := x.outcome(); status == 0 && fault == nil && s.ctx.Err() != nil {
 			return nil, context.Cause(s.ctx)

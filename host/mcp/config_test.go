@@ -220,13 +220,3 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 }
-
-func TestCleanAndClip(t *testing.T) {
-	t.Parallel()
-	if got := clean("a\x1b[31mb\u202ec\u200bd\ne\xff\u2028f"); got != "a [31mb c d e\uFFFD f" {
-		t.Errorf("%q", got)
-	}
-	if got := clip("ééééé", 8); got != "éé…" || len(got) > 8 {
-		t.Errorf("%q", got)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -24,7 +25,7 @@ func badResult(server, format string, args ...any) error {
 func asksForInput(server string, resultType string, requests json.RawMessage) error {
 	if resultType != "input_required" && (requests == nil || string(requests) == "null") {
 		if resultType != "" && resultType != "complete" {
-			return badResult(server, "its resultType %q is not known", clip(clean(resultType), 40))
+			return badResult(server, "its resultType %q is not known", plaintext.Short(resultType, 40))
 		}
 		return nil
 	}

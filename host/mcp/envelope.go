@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -59,7 +60,7 @@ func decodeEnvelope(data []byte) (*envelope, error) {
 		return nil, protocolError("the method of a message is no string")
 	}
 	if e.Params != nil && e.Params[0] != '{' {
-		return nil, protocolError("the params of %q are no object", clip(clean(e.method), 80))
+		return nil, protocolError("the params of %q are no object", plaintext.Short(e.method, 80))
 	}
 	return e, nil
 }
@@ -74,7 +75,7 @@ func folded(other map[string]json.RawMessage, known ...string) string {
 	for name := range other {
 		for _, k := range known {
 			if strings.EqualFold(name, k) {
-				return clip(clean(name), 40)
+				return plaintext.Short(name, 40)
 			}
 		}
 	}
@@ -100,14 +101,14 @@ func (e *envelope) answered() (int64, error) {
 		what := "an answer without an id"
 		if e.Error != nil {
 			if f, err := e.failure(); err == nil {
-				what += ": " + clip(clean(f.Message), 200)
+				what += ": " + plaintext.Short(f.Message, 200)
 			}
 		}
 		return 0, protocolError("%s", what)
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
-		return 0, protocolError("an answer has the id %s, which was never sent", clip(clean(text), 40))
+		return 0, protocolError("an answer has the id %s, which was never sent", plaintext.Short(text, 40))
 	}
 	return id, nil
 }
@@ -127,7 +128,7 @@ func (e *envelope) asking() (key string, id jsonrpc.ID, err error) {
 	} else {
 		n, err := strconv.ParseInt(string(e.ID), 10, 53)
 		if err != nil || strconv.FormatInt(n, 10) != string(e.ID) {
-			return "", id, protocolError("the id of a request is no string and no integer: %s", clip(clean(string(e.ID)), 40))
+			return "", id, protocolError("the id of a request is no string and no integer: %s", plaintext.Short(string(e.ID), 40))
 		}
 		v = float64(n)
 	}

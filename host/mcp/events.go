@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -187,7 +188,7 @@ func (ev *event) field(line []byte, most int) error {
 	case "event":
 		ev.name = string(value)
 	case "id":
-		if len(value) > maxEventID || strings.ContainsFunc(string(value), unprintable) {
+		if len(value) > maxEventID || strings.ContainsFunc(string(value), func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return protocolError("the id of an event has more than %d bytes or is not printable", maxEventID)
 		}
 		ev.id = string(value)

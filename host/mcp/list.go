@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -66,7 +67,7 @@ func (s *session) listTools(ctx context.Context) (*toolList, error) {
 	hello := s.sdk.InitializeResult()
 	l := &toolList{Protocol: s.protocol}
 	if i := hello.ServerInfo; i != nil {
-		l.ServerName, l.ServerVersion = clip(clean(i.Name), 200), clip(clean(i.Version), 100)
+		l.ServerName, l.ServerVersion = plaintext.Short(i.Name, 200), plaintext.Short(i.Version, 100)
 	}
 	caps := hello.Capabilities
 	if caps == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // maxStarts bounds servers that start at the same time.
@@ -114,7 +115,7 @@ func (m *Manager) Test(ctx context.Context, name string) (*Report, error) {
 	case closed:
 		return nil, ErrClosed
 	case !ok:
-		return nil, fmt.Errorf("%w: %q", ErrUnknownServer, clip(clean(name), 64))
+		return nil, fmt.Errorf("%w: %q", ErrUnknownServer, plaintext.Short(name, 64))
 	}
 	return u.test(ctx)
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -47,6 +48,6 @@ func (w *wire) logged(params json.RawMessage) {
 	}
 	// A log entry that cannot be read is not worth a connection.
 	if schema.DecodeInto(params, &p, &schema.DecodeOptions{AllowUnknown: true, Checked: true}) == nil {
-		w.log(clip(clean(p.Level), 20), clip(clean(p.Logger), 80)+": "+clip(clean(string(p.Data)), maxLine))
+		w.log(plaintext.Short(p.Level, 20), plaintext.Short(p.Logger, 80)+": "+plaintext.Short(string(p.Data), maxLine))
 	}
 }

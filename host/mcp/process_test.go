@@ -96,7 +96,7 @@ func TestFailingServer(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Contains(written, "exits: fatal: token *** is wrong [31m") {
+	if !slices.Contains(written, "exits: fatal: token *** is wrong\ufffd[31m") {
 		t.Errorf("standard error: %q", written)
 	}
 	if _, err := got["exits"].Client.CallTool(testCtx(t), &host.MCPTool{Name: "t"}, nil, nil); code(err) != CodeUnavailable ||

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // redirect follows redirects within the origin of the configured URL that keep the
@@ -15,7 +17,7 @@ func (w *web) redirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case !sameOrigin(req.URL, w.url):
 		err = fmt.Errorf("%w: the server sends its clients to %s; if that is right, make it the url in the configuration",
-			ErrRedirect, clip(clean(req.URL.Scheme+"://"+req.URL.Host), 200))
+			ErrRedirect, plaintext.Short(req.URL.Scheme+"://"+req.URL.Host, 200))
 	case req.Method != via[0].Method:
 		err = fmt.Errorf("%w: the server answers %s with a redirect to GET; correct the url in the configuration", ErrRedirect, via[0].Method)
 	case len(via) > maxRedirects:

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // legacyProtocol is the newest version with the handshake that servers of before
@@ -127,19 +130,19 @@ func refuse(next sdk.MethodHandler) sdk.MethodHandler {
 		if method == "ping" {
 			return next(ctx, method, req)
 		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this client does not offer %q", clip(clean(method), 80))}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this client does not offer %q", plaintext.Short(method, 80))}
 	}
 }
 
 func (s *session) greeted() {
 	r := s.sdk.InitializeResult()
-	s.protocol = clip(clean(r.ProtocolVersion), 40)
-	s.instructions = clip(clean(r.Instructions), 4096)
+	s.protocol = plaintext.Short(r.ProtocolVersion, 40)
+	s.instructions = plaintext.Short(r.Instructions, 4096)
 }
 
 // stderr hands on what a server writes beside messages.
 func (s *session) stderr(line string) {
-	line = clip(s.secrets.redact(clean(line)), maxLine)
+	line = plaintext.Clip(s.secrets.redact(strings.TrimSpace(plaintext.Line(line))), maxLine)
 	if f := s.u.m.o.Stderr; f != nil {
 		f(s.u.cfg.Name, line)
 	}
@@ -216,7 +219,7 @@ func (s *session) explain(err error, c *call) error {
 	}
 	if c != nil {
 		if rpc := c.refusal(); rpc != nil {
-			return fmt.Errorf("%w: it answered: %s", ErrUnavailable, s.secrets.redact(clip(clean(rpc.Message), 300)))
+			return fmt.Errorf("%w: it answered: %s", ErrUnavailable, s.secrets.redact(plaintext.Short(rpc.Message, 300)))
 		}
 	}
 	return s.secrets.clean(fmt.Errorf("%w: %w", ErrUnavailable, err))

@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // How a server is asked to end, after its standard input was closed.
@@ -245,7 +247,7 @@ func (p *process) cause() error {
 		text = "it ended: " + p.state.String()
 	}
 	if p.last != "" {
-		text += `; its last line was "` + clip(p.last, 300) + `"`
+		text += `; its last line was "` + plaintext.Clip(p.last, 300) + `"`
 	}
 	return fmt.Errorf("%w: %s", ErrUnavailable, text)
 }
@@ -268,7 +270,7 @@ func lines(r io.Reader, most int, line func(string)) {
 		n, err := r.Read(buf)
 		for _, b := range buf[:n] {
 			if b == '\n' {
-				line(clean(string(have)))
+				line(plaintext.Line(string(have)))
 				have = have[:0]
 			} else if len(have) < most {
 				have = append(have, b)
@@ -276,7 +278,7 @@ func lines(r io.Reader, most int, line func(string)) {
 		}
 		if err != nil {
 			if len(have) > 0 {
-				line(clean(string(have)))
+				line(plaintext.Line(string(have)))
 			}
 			return
 		}

@@ -1,42 +1,6 @@
 package mcp
 
-import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
-
-// clean makes a text of a server or of a configuration fit for one line of a log, an
-// error or a terminal: characters that control a terminal, reorder or hide text become
-// spaces.
-func clean(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unprintable(r) {
-			return ' '
-		}
-		return r
-	}, s))
-}
-
-func unprintable(r rune) bool {
-	return r != ' ' && !unicode.IsPrint(r) || unicode.Is(unicode.Cf, r)
-}
-
-// clip cuts a text to at most max bytes, between characters.
-func clip(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	cut := max - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+import "unicode/utf8"
 
 // matches says whether a name fits a pattern: * is any run of characters, ? any one,
 // and all others themselves. It takes time in proportion to both lengths at most.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -61,7 +62,7 @@ func (l *toolList) add(items []json.RawMessage, kept map[string]bool) {
 
 func (l *toolList) skip(name, reason string) {
 	if len(l.Skipped) < maxSkipped {
-		l.Skipped = append(l.Skipped, Skipped{Tool: clip(clean(name), 80), Reason: clip(clean(reason), 300)})
+		l.Skipped = append(l.Skipped, Skipped{Tool: plaintext.Short(name, 80), Reason: plaintext.Short(reason, 300)})
 	}
 }
 

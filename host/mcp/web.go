@@ -16,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds on HTTP.
@@ -123,7 +125,7 @@ func (w *web) violation() error {
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !sameOrigin(req.URL, w.url) {
-		return nil, fmt.Errorf("%w: %s is not the configured server", ErrRedirect, clip(clean(req.URL.Host), 200))
+		return nil, fmt.Errorf("%w: %s is not the configured server", ErrRedirect, plaintext.Short(req.URL.Host, 200))
 	}
 	switch req.Method {
 	case http.MethodPost:
@@ -221,7 +223,7 @@ func (w *web) post(req *http.Request) (*http.Response, error) {
 	default:
 		closeBody(resp)
 		return nil, w.fail(protocolError("it answers %q with status %d and content type %q; is the url that of an MCP endpoint?",
-			r.Method, resp.StatusCode, clip(clean(resp.Header.Get("Content-Type")), 80)))
+			r.Method, resp.StatusCode, plaintext.Short(resp.Header.Get("Content-Type"), 80)))
 	}
 }
 

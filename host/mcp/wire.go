@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds on what a server may leave open.
@@ -249,7 +251,7 @@ func (w *wire) request(e *envelope) (jsonrpc.Message, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, twice := w.asked[key]; twice {
-		return nil, protocolError("two open requests of the server have the id %s", clip(key, 40))
+		return nil, protocolError("two open requests of the server have the id %s", plaintext.Clip(key, 40))
 	}
 	if len(w.asked) >= maxAsked {
 		return nil, protocolError("more than %d open requests of the server", maxAsked)

@@ -3,12 +3,12 @@ package otel
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/redact"
 )
 
@@ -31,7 +31,7 @@ func (a *attributes) free(key, text string) {
 // plain adds a text that is ours, or an id.
 func (a *attributes) plain(key, text string) {
 	if text != "" {
-		a.list = append(a.list, &commonpb.KeyValue{Key: clean(key), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: clean(text)}}})
+		a.list = append(a.list, &commonpb.KeyValue{Key: shown(key), Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: shown(text)}}})
 	}
 }
 
@@ -47,19 +47,9 @@ func (a *attributes) flag(key string, on bool) {
 	}
 }
 
-// clean bounds a text and makes it valid UTF-8 without control characters: one span
+// shown bounds a text and makes it valid UTF-8 without control characters: one span
 // with another byte in it would cost its whole batch.
-func clean(s string) string {
-	if len(s) > 2*maxText {
-		s = s[:2*maxText]
-	}
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.Is(unicode.C, r) || r == '\u2028' || r == '\u2029' {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
+func shown(s string) string { return plaintext.Short(s, 2*maxText) }
 
 // word adds a name out of a small set.
 func (a *attributes) word(key, text string) { a.free(key, word(text)) }
@@ -121,7 +111,7 @@ func call(s *tracepb.Span, a *attributes, e *host.TraceEvent, exists bool) {
 		a.plain("gen_ai.tool.type", "function")
 		a.plain("gen_ai.tool.name", t.name)
 		if exists {
-			s.Name += " " + clean(t.name)
+			s.Name += " " + shown(t.name)
 		}
 	}
 	a.plain("gen_ai.tool.call.id", e.CallID)
@@ -139,6 +129,6 @@ func failed(s *tracepb.Span, a *attributes, kind, message string) {
 	if kind = word(kind); kind == "" {
 		kind = "_OTHER"
 	}
-	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: clean(a.redactor.Text(message, maxText))}
+	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: shown(a.redactor.Text(message, maxText))}
 	a.free("error.type", kind)
 }

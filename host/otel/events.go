@@ -203,7 +203,7 @@ func (s *spans) note(r *run, e *host.TraceEvent) {
 // moment makes a span without duration.
 func (s *spans) moment(r *run, e *host.TraceEvent) {
 	sp := s.begin(r, e, "moment "+e.Event, e.Time, r.within(e))
-	sp.Name, sp.Kind = clean(e.Event), tracepb.Span_SPAN_KIND_INTERNAL
+	sp.Name, sp.Kind = shown(e.Event), tracepb.Span_SPAN_KIND_INTERNAL
 	sp.free("cloister.tool.id", e.Tool)
 	sp.free("cloister.namespace", e.Namespace)
 	sp.flag("cloister.tool.unsigned", e.Unsigned)

@@ -12,6 +12,7 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // view is what a policy looks at beyond what is known before a call.
@@ -55,7 +56,7 @@ func (c *checker) annotations() {
 		case "id":
 			r.id = value
 			if len(value) > maxIDBytes || !idForm.MatchString(value) {
-				c.fault("@id(%q) must be 1 to %d letters, digits and _ . / -", clip(value, maxShown), maxIDBytes)
+				c.fault("@id(%q) must be 1 to %d letters, digits and _ . / -", plaintext.Clip(value, maxShown), maxIDBytes)
 			}
 		case "approval":
 			c.approval(value)
@@ -65,7 +66,7 @@ func (c *checker) annotations() {
 		case "description", "doc":
 			c.text(string(a.Key), value, maxNoteBytes)
 		default:
-			c.fault("@%s means nothing here%s", clip(string(a.Key), maxShown), meant(string(a.Key), knownAnnotations))
+			c.fault("@%s means nothing here%s", plaintext.Clip(string(a.Key), maxShown), meant(string(a.Key), knownAnnotations))
 		}
 	}
 }
@@ -77,7 +78,7 @@ func (c *checker) approval(value string) {
 	}
 	c.rule.Approval = host.Approval(value)
 	if strictness(c.rule.Approval) < 0 {
-		c.fault(`@approval(%q) must be "never", "ask" or "always"`, clip(value, maxShown))
+		c.fault(`@approval(%q) must be "never", "ask" or "always"`, plaintext.Clip(value, maxShown))
 	}
 }
 
@@ -121,7 +122,7 @@ func (c *checker) scopeEntity(what string, e types.EntityUID, fits []types.Entit
 	if wrong := badEntity(e); wrong != "" {
 		c.fault("%s: %s", what, wrong)
 	} else if !slices.Contains(fits, e.Type) {
-		c.fault("%s %s matches nothing: it is no %s", what, clip(e.String(), maxShown), fits[0])
+		c.fault("%s %s matches nothing: it is no %s", what, plaintext.Clip(e.String(), maxShown), fits[0])
 	}
 }
 
@@ -217,7 +218,7 @@ func (c *checker) attribute(arg ast.IsNode, name string) bool {
 
 func (c *checker) known(of, name string, known []string) {
 	if !slices.Contains(known, name) {
-		c.fault("%s has no attribute %s%s", of, clip(oneLine(name), maxShown), meant(name, known))
+		c.fault("%s has no attribute %s%s", of, plaintext.Short(name, maxShown), meant(name, known))
 	}
 }
 
@@ -230,7 +231,7 @@ func (c *checker) extension(n ast.NodeTypeExtensionCall) {
 		}
 	}
 	if _, err := eval.Eval(n, eval.Env{}); err != nil {
-		c.fault("%s cannot be evaluated: %s", clip(string(n.Name), maxShown), clip(oneLine(err.Error()), maxShown))
+		c.fault("%s cannot be evaluated: %s", plaintext.Clip(string(n.Name), maxShown), plaintext.Short(err.Error(), maxShown))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // NothingPermits is the Rule of a denial that no policy names.
@@ -111,7 +112,7 @@ func (s *Set) blind(w *world) *rule {
 func (s *Set) outcome(d cedar.Diagnostic, tool *host.ToolFacts) *outcome {
 	o := &outcome{}
 	for _, e := range d.Errors {
-		o.failed = append(o.failed, failure{s.rule(e.PolicyID), oneLine(clip(e.Message, maxNoteBytes))})
+		o.failed = append(o.failed, failure{s.rule(e.PolicyID), plaintext.Short(e.Message, maxNoteBytes)})
 	}
 	for _, reason := range d.Reasons {
 		o.determining = append(o.determining, s.rule(reason.PolicyID))

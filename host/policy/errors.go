@@ -53,14 +53,3 @@ func (e *Error) Unwrap() []error {
 	}
 	return []error{ErrPolicy}
 }
-
-// clip cuts text to n bytes at a character boundary.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}

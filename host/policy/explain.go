@@ -9,6 +9,7 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Explanation is a decision with all that led to it. It is for operators: it holds
@@ -101,11 +102,11 @@ func (x *Explanation) world(w *world, record types.Record) error {
 func (x *Explanation) Text() string {
 	var b strings.Builder
 	line := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s %s\n", what, oneLine(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-10s %s\n", what, plaintext.Line(fmt.Sprintf(format, args...)))
 	}
 	line("tool", "%s", x.Tool)
 	line("principal", "%s", x.Principal)
-	line("context", "%s", clip(string(x.Context), 10*maxShown))
+	line("context", "%s", plaintext.Clip(string(x.Context), 10*maxShown))
 	if !x.Visible {
 		line("hidden", "no input could be allowed: %s", x.Hidden)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cedar-policy/cedar-go/types"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -74,7 +75,7 @@ func (p *path) pointer() string {
 
 func (c *converter) fail(at *path, problem string) types.Value {
 	if c.problem == "" {
-		c.problem = "at " + strconv.Quote(clip(at.pointer(), maxShown)) + ": " + problem
+		c.problem = "at " + strconv.Quote(plaintext.Clip(at.pointer(), maxShown)) + ": " + problem
 	}
 	return nullElement
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/cedar-policy/cedar-go/types"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // maxSafe is the largest number up to which every integer is a double.
@@ -28,12 +30,12 @@ func number(literal string) (v types.Value, problem string) {
 	}
 	f, err := strconv.ParseFloat(literal, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil, fmt.Sprintf("no double holds the number %s", clip(literal, maxShown))
+		return nil, fmt.Sprintf("no double holds the number %s", plaintext.Clip(literal, maxShown))
 	}
 	written := scientific(literal)
 	v, fits := written.value()
 	if !written.agrees(f, fits) {
-		return nil, fmt.Sprintf("the number %s is another in programs that compute with doubles; give it as a string", clip(literal, maxShown))
+		return nil, fmt.Sprintf("the number %s is another in programs that compute with doubles; give it as a string", plaintext.Clip(literal, maxShown))
 	}
 	if fits {
 		return v, ""

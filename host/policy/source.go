@@ -5,10 +5,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	cedar "github.com/cedar-policy/cedar-go"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // parseSource turns a text into Cedar's policies, once it is known that doing so is
@@ -42,18 +43,8 @@ func syntaxFault(name string, err error) *Fault {
 		f.Line, _ = strconv.Atoi(m[1])
 		f.Column, _ = strconv.Atoi(m[2])
 	}
-	f.Message = "not Cedar: " + clip(oneLine(strings.TrimPrefix(f.Message, "parser error: ")), 2*maxShown)
+	f.Message = "not Cedar: " + plaintext.Clip(plaintext.Line(strings.TrimPrefix(f.Message, "parser error: ")), 2*maxShown)
 	return f
-}
-
-// oneLine replaces what would break a line or steer a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // sourceScan walks over a text and counts what makes it expensive. It knows as much

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -58,10 +59,10 @@ type CaseScope struct {
 // Facts gives the tool as the host would. An error says that the id is none.
 func (t *CaseTool) Facts() (*host.ToolFacts, error) {
 	if badEntity(toolUID(t.ID)) != "" {
-		return nil, fmt.Errorf("%q is no id of a tool; ids are source:owner:tool, such as mcp:github:create_issue", clip(t.ID, maxShown))
+		return nil, fmt.Errorf("%q is no id of a tool; ids are source:owner:tool, such as mcp:github:create_issue", plaintext.Clip(t.ID, maxShown))
 	}
 	if t.Approval != "" && strictness(t.Approval) < 0 {
-		return nil, fmt.Errorf(`approval %q must be "never", "ask" or "always"`, clip(string(t.Approval), maxShown))
+		return nil, fmt.Errorf(`approval %q must be "never", "ask" or "always"`, plaintext.Clip(string(t.Approval), maxShown))
 	}
 	parts := strings.SplitN(t.ID, ":", 3)
 	a := t.Annotations
@@ -112,10 +113,10 @@ func ParseTable(data []byte) ([]Case, error) {
 	names := map[string]bool{}
 	for i, c := range table.Cases {
 		if wrong := c.wrong(); wrong != "" {
-			return nil, fmt.Errorf("%w: cases[%d] %q: %s", ErrTable, i, clip(c.Name, maxShown), wrong)
+			return nil, fmt.Errorf("%w: cases[%d] %q: %s", ErrTable, i, plaintext.Clip(c.Name, maxShown), wrong)
 		}
 		if names[c.Name] {
-			return nil, fmt.Errorf("%w: cases[%d]: another case is named %q", ErrTable, i, clip(c.Name, maxShown))
+			return nil, fmt.Errorf("%w: cases[%d]: another case is named %q", ErrTable, i, plaintext.Clip(c.Name, maxShown))
 		}
 		names[c.Name] = true
 	}
@@ -131,9 +132,9 @@ func (c *Case) wrong() string {
 	case c.Name == "":
 		return "it needs a name"
 	case !slices.Contains([]string{"allow", "deny", "hidden"}, c.Expect):
-		return fmt.Sprintf(`expect %q must be "allow", "deny" or "hidden"`, clip(c.Expect, maxShown))
+		return fmt.Sprintf(`expect %q must be "allow", "deny" or "hidden"`, plaintext.Clip(c.Expect, maxShown))
 	case c.Approval != "" && strictness(c.Approval) < 0:
-		return fmt.Sprintf(`approval %q must be "never", "ask" or "always"`, clip(string(c.Approval), maxShown))
+		return fmt.Sprintf(`approval %q must be "never", "ask" or "always"`, plaintext.Clip(string(c.Approval), maxShown))
 	case c.Approval != "" && c.Expect != "allow":
 		return "approval is expected of a call that is not allowed"
 	case c.Input != nil && !strings.HasPrefix(strings.TrimLeft(string(c.Input), " \t\r\n"), "{"):

@@ -7,6 +7,7 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -60,13 +61,13 @@ func badType(t types.EntityType) string {
 	for i, e := range entityTypes {
 		known[i] = string(e)
 	}
-	return "there is no type " + clip(string(t), maxShown) + meant(string(t), known)
+	return "there is no type " + plaintext.Clip(string(t), maxShown) + meant(string(t), known)
 }
 
 // badEntity says why an entity can never be met, or "".
 func badEntity(e types.EntityUID) string {
 	id := string(e.ID)
-	shown := clip(e.String(), maxShown)
+	shown := plaintext.Clip(e.String(), maxShown)
 	switch e.Type {
 	case typeAction:
 		if e != actionCall {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sentinels, for errors.Is. Each error of [Client.Do] is an [*Error] of one of these kinds; a refused redirect matches
@@ -57,7 +59,7 @@ type Error struct {
 }
 
 // Error is one line: what and why.
-func (e *Error) Error() string { return clip(e.Kind.Error()+": "+e.Detail, maxErrorText) }
+func (e *Error) Error() string { return plaintext.Clip(e.Kind.Error()+": "+e.Detail, maxErrorText) }
 
 // Unwrap gives the sentinel and, where there is one, the error behind it.
 func (e *Error) Unwrap() []error {
@@ -98,7 +100,7 @@ func (e *RuleError) Error() string {
 	for _, p := range e.Problems {
 		parts = append(parts, p.Path+": "+p.Message)
 	}
-	return clip(ErrRule.Error()+": "+strings.Join(parts, "; "), maxErrorText)
+	return plaintext.Clip(ErrRule.Error()+": "+strings.Join(parts, "; "), maxErrorText)
 }
 
 // Unwrap gives ErrRule.
@@ -116,12 +118,4 @@ const (
 )
 
 // quote makes foreign text fit for a message.
-func quote(s string) string { return fmt.Sprintf("%+q", clip(s, maxQuoted)) }
-
-// clip bounds a text; what it cuts off in the middle of a character is dropped whole.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func quote(s string) string { return fmt.Sprintf("%+q", plaintext.Clip(s, maxQuoted)) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds of rules.
@@ -234,7 +236,7 @@ func list(items []string) string {
 		more = fmt.Sprintf(" and %d more", len(items)-most)
 		items = items[:most]
 	}
-	return clip(strings.Join(items, ", "), 512) + more
+	return plaintext.Clip(strings.Join(items, ", "), 512) + more
 }
 
 func (r *rule) matchHost(h hostname) bool {

@@ -3,6 +3,8 @@ package extism
 import (
 	"encoding/binary"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sections of a component.
@@ -67,5 +69,5 @@ func firstName(body []byte) string {
 	if n <= 0 || length > uint64(len(body)-n) {
 		return ""
 	}
-	return printable(cut(string(body[n:][:min(length, maxName+1)]), maxName))
+	return plaintext.Short(string(body[n:][:min(length, maxName+1)]), maxName)
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sentinels, for errors.Is. Types with details are below.
@@ -77,7 +78,7 @@ func (e *ImportError) Error() string {
 		if i > 0 {
 			sep = "; "
 		}
-		fmt.Fprintf(&b, "%s%q from %q (%s)", sep, cut(r.Name, maxName), cut(r.Module, maxName), r.Why)
+		fmt.Fprintf(&b, "%s%q from %q (%s)", sep, plaintext.Clip(r.Name, maxName), plaintext.Clip(r.Module, maxName), r.Why)
 	}
 	return b.String()
 }
@@ -92,7 +93,7 @@ type ExportError struct {
 
 // Error is one bounded line.
 func (e *ExportError) Error() string {
-	return fmt.Sprintf("%v: %q %s", ErrExport, cut(e.Name, maxName), e.Detail)
+	return fmt.Sprintf("%v: %q %s", ErrExport, plaintext.Clip(e.Name, maxName), e.Detail)
 }
 
 // Unwrap gives the sentinel.
@@ -131,7 +132,7 @@ func (e *GuestError) Error() string {
 	if e.Message == "" {
 		return fmt.Sprintf("the plugin returned code %d", e.Code)
 	}
-	return "the plugin reported: " + printable(cut(e.Message, maxDetail))
+	return "the plugin reported: " + plaintext.Short(e.Message, maxDetail)
 }
 
 // TrapError is a call that broke. The instance is finished.
@@ -198,21 +199,3 @@ const (
 	maxName   = 80  // bytes of a name in a text
 	maxDetail = 400 // bytes of a foreign text in a text
 )
-
-// cut shortens a foreign text to n bytes of valid UTF-8.
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = s[:n] + "…"
-	}
-	return strings.ToValidUTF8(s, "")
-}
-
-// printable puts a foreign text on one line without control characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
-}

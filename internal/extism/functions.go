@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	ext "github.com/extism/go-sdk"
 )
 
@@ -89,7 +90,7 @@ func (f HostFunction) answer(ctx context.Context, i *Instance, offset uint64) []
 func (f HostFunction) run(ctx context.Context, i *Instance, request []byte) []byte {
 	defer func() {
 		if r := recover(); r != nil {
-			panic(fmt.Errorf("the host function %s panicked: %v", printable(cut(f.Name, maxName)), r))
+			panic(fmt.Errorf("the host function %s panicked: %v", plaintext.Short(f.Name, maxName), r))
 		}
 	}()
 	if f.Pauses {

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	ext "github.com/extism/go-sdk"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 var (
@@ -175,10 +177,8 @@ func hostLog(level string) ext.HostFunctionStackCallback {
 		text := i.kernel.block(stack[0])
 		text = text[:min(len(text), maxLogLine)]
 		if len(text) > 0 && i.log.sink != nil && i.log.spend(len(text)) == nil {
-			i.log.record(level, printableBytes(text))
+			i.log.record(level, []byte(plaintext.Line(string(text))))
 		}
 		i.kernel.release(stack[0])
 	}
 }
-
-func printableBytes(b []byte) []byte { return []byte(printable(string(b))) }

@@ -16,6 +16,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Instance is a module with memory of its own, for one run. Calls on it are safe from several goroutines and happen one
@@ -76,7 +78,7 @@ func (i *Instance) instantiate(ctx context.Context) (err error) {
 	defer stop()
 	defer func() {
 		if r := recover(); r != nil {
-			err = &ModuleError{Kind: ErrModule, Detail: "starting it failed: " + printable(cut(fmt.Sprint(r), maxDetail))}
+			err = &ModuleError{Kind: ErrModule, Detail: "starting it failed: " + plaintext.Short(fmt.Sprint(r), maxDetail)}
 		}
 	}()
 	i.log.begin()
@@ -98,7 +100,7 @@ func (i *Instance) instantiateError(ctx context.Context, err error) error {
 	if strings.Contains(err.Error(), "wasm stack trace") || strings.Contains(err.Error(), "start function[") {
 		return i.trap(err)
 	}
-	return &ModuleError{Kind: ErrModule, Detail: printable(cut(err.Error(), maxDetail))}
+	return &ModuleError{Kind: ErrModule, Detail: plaintext.Short(err.Error(), maxDetail)}
 }
 
 // sealed is what WASI gives the plugin: nothing but clocks, randomness and a log.
@@ -223,7 +225,7 @@ func (i *Instance) outcome(ctx context.Context, rc uint32, err error) ([]byte, e
 		return nil, i.trap(err)
 	}
 	if message := i.kernel.block(i.kernel.failure); rc != 0 || len(message) > 0 {
-		return nil, &GuestError{Code: rc, Message: cut(string(message[:min(len(message), MaxMessageBytes+1)]), MaxMessageBytes)}
+		return nil, &GuestError{Code: rc, Message: strings.ToValidUTF8(plaintext.Clip(string(message[:min(len(message), MaxMessageBytes+1)]), MaxMessageBytes), "")}
 	}
 	if n := i.kernel.outputLen; n > limit {
 		return nil, &LimitError{What: "output", Limit: int64(limit), Got: int64(n)}
@@ -250,8 +252,8 @@ func (i *Instance) trap(err error) error {
 	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
 	return &TrapError{
 		OutOfMemory: i.memories.refused(pluginMemory),
-		Reason:      printable(cut(reason, maxDetail)),
-		Trace:       cut(trace, MaxMessageBytes),
+		Reason:      plaintext.Short(reason, maxDetail),
+		Trace:       strings.ToValidUTF8(plaintext.Clip(trace, MaxMessageBytes), ""),
 		Output:      i.log.lastOutput(),
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 func call(t *testing.T, i *Instance, export, input string) string {
@@ -43,7 +45,7 @@ func TestGuestErrors(t *testing.T) {
 	}{
 		{"fail", "Atlantis", GuestError{1, "no such city: Atlantis"}},
 		{"fail_silently", "", GuestError{7, ""}},
-		{"fail", strings.Repeat("x", MaxMessageBytes), GuestError{1, cut("no such city: "+strings.Repeat("x", MaxMessageBytes), MaxMessageBytes)}},
+		{"fail", strings.Repeat("x", MaxMessageBytes), GuestError{1, plaintext.Clip("no such city: "+strings.Repeat("x", MaxMessageBytes), MaxMessageBytes)}},
 	}
 	for _, tt := range tests {
 		_, err := i.Call(context.Background(), tt.export, []byte(tt.input))

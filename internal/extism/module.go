@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/wazeroinit"
 )
 
@@ -131,7 +132,7 @@ func (p *Prepared) Compile(ctx context.Context, config Config) (*Module, error) 
 func (m *Module) compileSDK(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (c *ext.CompiledPlugin, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c, err = nil, &ModuleError{Kind: ErrModule, Detail: "compiling it failed: " + printable(cut(fmt.Sprint(r), maxDetail))}
+			c, err = nil, &ModuleError{Kind: ErrModule, Detail: "compiling it failed: " + plaintext.Short(fmt.Sprint(r), maxDetail)}
 		}
 	}()
 	wazeroinit.Once()
@@ -147,7 +148,7 @@ func (m *Module) compileSDK(ctx context.Context, wasm []byte, cache wazero.Compi
 	c, err = ext.NewCompiledPlugin(ctx, manifest, ext.PluginConfig{RuntimeConfig: rc, EnableWasi: true},
 		slices.Concat(env(), windowFunctions(), []ext.HostFunction{meterFunction()}, offered(m.config.Functions)))
 	if err != nil {
-		return nil, &ModuleError{Kind: ErrModule, Detail: printable(cut(err.Error(), maxDetail))}
+		return nil, &ModuleError{Kind: ErrModule, Detail: plaintext.Short(err.Error(), maxDetail)}
 	}
 	return c, nil
 }
@@ -167,7 +168,7 @@ func checkExport(callable map[string]bool, name string) error {
 	ok, exists := callable[name]
 	switch {
 	case !exists:
-		return &ExportError{Name: name, Detail: "is not exported; in Go, mark the function with //go:wasmexport " + printable(cut(name, maxName))}
+		return &ExportError{Name: name, Detail: "is not exported; in Go, mark the function with //go:wasmexport " + plaintext.Short(name, maxName)}
 	case !ok:
 		return &ExportError{Name: name, Detail: "must take no parameters and return nothing or an i32"}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/wasmbin"
 )
 
@@ -118,7 +119,7 @@ func unusable(err error) error {
 			detail += fmt.Sprintf(" (at byte %d)", fe.Offset)
 		}
 	}
-	return &ModuleError{Kind: ErrModule, Detail: printable(cut(detail, maxDetail))}
+	return &ModuleError{Kind: ErrModule, Detail: plaintext.Short(detail, maxDetail)}
 }
 
 func checkPreamble(wasm []byte) error {

@@ -7,6 +7,8 @@ import (
 	ext "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // selfExport is an empty function that is added to each plugin. Whoever listens to it learns which module the plugin's
@@ -55,7 +57,7 @@ func (i *Instance) invoke(ctx context.Context, export string) (rc uint32, err er
 	f := i.exports[export]
 	if f == nil {
 		if f = i.main.ExportedFunction(export); f == nil {
-			return 0, fmt.Errorf("the runtime has no export %s", printable(cut(export, maxName))) // CheckExport knows it
+			return 0, fmt.Errorf("the runtime has no export %s", plaintext.Short(export, maxName)) // CheckExport knows it
 		}
 		i.exports[export] = f
 	}

@@ -3,7 +3,6 @@ package redact
 import (
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -107,17 +106,4 @@ func valueLength(s, name string) int {
 		return i
 	}
 	return len(s)
-}
-
-// printable replaces what steers a terminal, or hides or turns text around.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if r == utf8.RuneError || unicode.Is(unicode.C, r) || r == '\u2028' || r == '\u2029' {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
 }

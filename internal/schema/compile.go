@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Schema is a compiled JSON Schema. Immutable, safe for concurrent use.
@@ -82,7 +84,7 @@ func compile(raw []byte) (s *jsonschema.Schema, err error) {
 	case refused != "":
 		return nil, &CompileError{Kind: ErrRemoteRef, Detail: fmt.Sprintf(
 			"%q is outside the schema; put the definition under $defs and refer to it as #/$defs/NAME (a $schema must name draft 4, 6, 7, 2019-09 or 2020-12)",
-			clip(strings.TrimPrefix(refused, "schema://self/"), maxRefusedText))}
+			plaintext.Clip(strings.TrimPrefix(refused, "schema://self/"), maxRefusedText))}
 	case err != nil:
 		return nil, compileError(err)
 	}
@@ -103,7 +105,7 @@ func compileError(err error) error {
 		if p, err := url.PathUnescape(path); err == nil {
 			path = p
 		}
-		return &CompileError{Kind: ErrInvalidSchema, Path: path, Detail: clip(ve.Message, maxPathText)}
+		return &CompileError{Kind: ErrInvalidSchema, Path: path, Detail: plaintext.Clip(ve.Message, maxPathText)}
 	}
 	text := err.Error()
 	var se *jsonschema.SchemaError
@@ -111,7 +113,7 @@ func compileError(err error) error {
 		text = se.Err.Error()
 	}
 	text = strings.TrimPrefix(strings.ReplaceAll(text, base, ""), "jsonschema: ")
-	return &CompileError{Kind: ErrInvalidSchema, Detail: clip(text, maxPathText)}
+	return &CompileError{Kind: ErrInvalidSchema, Detail: plaintext.Clip(text, maxPathText)}
 }
 
 func article(noun string) string {

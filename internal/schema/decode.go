@@ -12,6 +12,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Decode reads one JSON value strictly: map[string]any, []any, string, json.Number, bool or nil.
@@ -221,7 +223,7 @@ func decodeError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &DecodeError{Offset: -1, Detail: "the text ends before the value does"}
 	}
-	return &DecodeError{Offset: -1, Detail: clip(err.Error(), maxPathText)}
+	return &DecodeError{Offset: -1, Detail: plaintext.Clip(err.Error(), maxPathText)}
 }
 
 func syntaxDetail(syn *jsontext.SyntacticError) string {
@@ -233,7 +235,7 @@ func syntaxDetail(syn *jsontext.SyntacticError) string {
 	case syn.Err == nil:
 		return "the text is malformed"
 	default:
-		return clip(syn.Err.Error(), maxPathText)
+		return plaintext.Clip(syn.Err.Error(), maxPathText)
 	}
 }
 

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sentinels. Each error of this package matches exactly one of them through errors.Is.
@@ -44,9 +45,9 @@ type CompileError struct {
 func (e *CompileError) Error() string {
 	where := ""
 	if e.Path != "" {
-		where = " at " + clip(e.Path, maxPathText)
+		where = " at " + plaintext.Clip(e.Path, maxPathText)
 	}
-	return oneLine(e.Kind.Error() + where + ": " + e.Detail)
+	return plaintext.Line(e.Kind.Error() + where + ": " + e.Detail)
 }
 
 // Unwrap gives the sentinel.
@@ -67,13 +68,13 @@ func (e *DecodeError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrInvalidJSON.Error())
 	if e.Path != "" {
-		b.WriteString(" at " + clip(e.Path, maxPathText))
+		b.WriteString(" at " + plaintext.Clip(e.Path, maxPathText))
 	}
 	if e.Offset >= 0 {
 		fmt.Fprintf(&b, " (byte %d)", e.Offset)
 	}
 	b.WriteString(": " + e.Detail)
-	return oneLine(b.String())
+	return plaintext.Line(b.String())
 }
 
 // Unwrap gives [ErrInvalidJSON].
@@ -92,9 +93,9 @@ type Problem struct {
 // String is the path and the message.
 func (p Problem) String() string {
 	if p.Path == "" {
-		return oneLine(p.Message)
+		return plaintext.Line(p.Message)
 	}
-	return oneLine(clip(p.Path, maxPathText) + ": " + p.Message)
+	return plaintext.Line(plaintext.Clip(p.Path, maxPathText) + ": " + p.Message)
 }
 
 // ValidationError lists what is wrong with a value, sorted by path.
@@ -129,30 +130,3 @@ const moreText = "; and more"
 
 // Unwrap gives [ErrInvalid].
 func (e *ValidationError) Unwrap() error { return ErrInvalid }
-
-// oneLine replaces what a reader could be misled by: line ends, control and direction characters.
-func oneLine(s string) string {
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' || s[i] > '~' {
-			return strings.Map(func(r rune) rune {
-				if unicode.IsPrint(r) {
-					return r
-				}
-				return unicode.ReplacementChar
-			}, s)
-		}
-	}
-	return s
-}
-
-// clip cuts s to at most n bytes at a rune boundary and marks the cut.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	cut := n
-	for cut > 0 && s[cut]&0xc0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + "…"
-}

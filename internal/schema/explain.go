@@ -3,6 +3,8 @@ package schema
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // explain finds words for a value that check refused. It has a budget of its own; where that ends, the list ends.
@@ -108,7 +110,7 @@ func (x *explainer) own(n *node, v any, path string) {
 		}
 	}
 	if n.format != nil && !n.format(v) {
-		x.add(path, "format", "not a valid %s", clip(n.formatIn, maxNameText))
+		x.add(path, "format", "not a valid %s", plaintext.Clip(n.formatIn, maxNameText))
 	}
 }
 
@@ -141,7 +143,7 @@ func (x *explainer) text(r *textRules, s, path string) {
 		x.add(path, "maxLength", "must be at most %s long, has %d", plural(r.maxLength, "character", "characters"), n)
 	}
 	if r.pattern != nil && !x.eval.match(r.pattern, s) {
-		x.add(path, "pattern", "must match the regular expression %s", clip(r.pattern.re.String(), maxRefusedText))
+		x.add(path, "pattern", "must match the regular expression %s", plaintext.Clip(r.pattern.re.String(), maxRefusedText))
 	}
 }
 

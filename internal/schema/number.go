@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // number is a JSON number for exact comparison: as an int64 where it fits, as a decimal literal otherwise.
@@ -192,7 +194,7 @@ func (n number) text() string {
 	case n.rat != nil:
 		return strconv.FormatFloat(n.f, 'g', -1, 64)
 	default:
-		return clip(n.lit, maxNameText)
+		return plaintext.Clip(n.lit, maxNameText)
 	}
 }
 

@@ -5,13 +5,15 @@ import (
 	"math"
 	"regexp"
 	"regexp/syntax"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // pattern bounds one regular expression: a few bytes such as ((a{1000}){100}){10} stand for a program of a million
 // instructions.
 func (sc *scan) pattern(at, s string, data bool) error {
 	refuse := func(format string, args ...any) error {
-		return &CompileError{Kind: ErrPattern, Path: at, Detail: fmt.Sprintf("%q ", clip(s, maxRefusedText)) + fmt.Sprintf(format, args...)}
+		return &CompileError{Kind: ErrPattern, Path: at, Detail: fmt.Sprintf("%q ", plaintext.Clip(s, maxRefusedText)) + fmt.Sprintf(format, args...)}
 	}
 	if len(s) > MaxPatternBytes {
 		return refuse("is longer than %d bytes", MaxPatternBytes)
@@ -42,9 +44,9 @@ func patternFault(err error) string {
 	case syntax.ErrInvalidPerlOp:
 		return "look-around and similar groups are not supported; write it without them"
 	case syntax.ErrInvalidEscape:
-		return fmt.Sprintf("the escape %q is not supported", clip(e.Expr, maxNameText))
+		return fmt.Sprintf("the escape %q is not supported", plaintext.Clip(e.Expr, maxNameText))
 	default:
-		return fmt.Sprintf("%s near %q", string(e.Code), clip(e.Expr, maxNameText))
+		return fmt.Sprintf("%s near %q", string(e.Code), plaintext.Clip(e.Expr, maxNameText))
 	}
 }
 

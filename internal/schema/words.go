@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // quoteName quotes a name or a string of the data: bounded, one line, no control characters.
 func quoteName(s string) string {
-	return strconv.Quote(clip(s, maxNameText))
+	return strconv.Quote(plaintext.Clip(s, maxNameText))
 }
 
 // typeOf names the JSON type of a value in the words of JSON Schema.
@@ -54,7 +56,7 @@ func literal(v any) string {
 		return "an object"
 	default:
 		if s, ok := numberText(v); ok {
-			return clip(s, maxNameText)
+			return plaintext.Clip(s, maxNameText)
 		}
 		return "?"
 	}
@@ -107,7 +109,7 @@ func plural(n int, one, many string) string {
 
 // pointer appends one token to a JSON pointer. Names that no one would choose are cut, so that paths stay bounded.
 func pointer(path, token string) string {
-	token = clip(token, maxPathText)
+	token = plaintext.Clip(token, maxPathText)
 	if strings.ContainsAny(token, "~/") {
 		token = strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 	}
