@@ -2,6 +2,16 @@ package catalog
 
 import "strings"
 
+// ReservedWords are the words of ECMAScript that cannot name a variable, strict mode and modules included, and the globals
+// that cannot be bound anew.
+const ReservedWords = `arguments await break case catch class const continue debugger default delete do else enum eval export
+	extends false finally for function globalThis if implements import in Infinity instanceof interface let NaN new null package
+	private protected public return static super switch this throw true try typeof undefined var void while with yield`
+
+// ObjectMembers are names that the language itself looks up on objects: promises, JSON, coercion, prototypes.
+const ObjectMembers = `then toJSON toString toLocaleString valueOf constructor prototype __proto__ hasOwnProperty isPrototypeOf
+	propertyIsEnumerable`
+
 // reservedNames can never be convenience names on the tools object.
 var reservedNames = func() map[string]bool {
 	names := map[string]bool{}
@@ -11,14 +21,12 @@ var reservedNames = func() map[string]bool {
 		// The other control tools: tools.exec may only ever be the core shell tool, and tools.wait nothing.
 		"wait tool_search_code tool_search tool_describe tool_call",
 		// What the language looks up by name on any object: promises, JSON, coercion, iteration protocols.
-		"then catch finally toJSON toString toLocaleString valueOf constructor prototype next return throw done",
-		"hasOwnProperty isPrototypeOf propertyIsEnumerable",
+		ObjectMembers,
+		"next done",
 		// Members of functions, should tools ever be callable.
-		"apply bind arguments caller callee length name",
-		// Reserved words of ECMAScript, strict mode and modules included, and names that cannot be bound.
-		"break case class const continue debugger default delete do else enum export extends false for function if import in",
-		"instanceof new null super switch this true try typeof var void while with yield let static implements interface",
-		"package private protected public await async eval undefined NaN Infinity globalThis",
+		"apply bind caller callee length name",
+		ReservedWords,
+		"async",
 	} {
 		for _, name := range strings.Fields(list) {
 			names[name] = true

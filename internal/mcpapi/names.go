@@ -3,6 +3,8 @@ package mcpapi
 import (
 	"strconv"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
 // Bounds of names, in bytes.
@@ -11,16 +13,10 @@ const (
 	maxName     = 100  // of a JavaScript name, but for its number
 )
 
-// reservedWords cannot be names of functions or namespaces in TypeScript, or mean something on every object of JavaScript.
-const reservedWords = "then toJSON constructor prototype __proto__ hasOwnProperty isPrototypeOf propertyIsEnumerable " +
-	"toLocaleString toString valueOf " +
-	"break case catch class const continue debugger default delete do else enum export extends false finally for function if " +
-	"import in instanceof new null super switch this throw true try typeof var void while with yield let static implements " +
-	"interface package private protected public await eval arguments undefined NaN Infinity globalThis"
-
+// What cannot be the name of a function or namespace in TypeScript, means something on every object of JavaScript, or is taken.
 var (
-	reservedTools   = wordSet(reservedWords, "$api resources prompts")
-	reservedServers = wordSet(reservedWords, "index") // mcp/index.d.ts is taken
+	reservedTools   = wordSet(catalog.ReservedWords, catalog.ObjectMembers, "$api resources prompts")
+	reservedServers = wordSet(catalog.ReservedWords, catalog.ObjectMembers, "index") // mcp/index.d.ts
 )
 
 func wordSet(lists ...string) map[string]bool {

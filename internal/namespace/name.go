@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
 // MaxNameBytes bounds the name of a global and of an argument.
@@ -33,10 +35,8 @@ const ofOthers = `window self global document location fetch process require mod
 	Worker URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Headers Request Response FormData Blob File
 	ReadableStream WritableStream TransformStream Event EventTarget __dirname __filename`
 
-// ofGrammar are the reserved words, and those that are reserved in strict code or where await and yield are.
-const ofGrammar = `break case catch class const continue debugger default delete do else enum export extends false finally for
-	function if import in instanceof new null return super switch this throw true try typeof var void while with yield await
-	let static implements interface package private protected public arguments async of get set as from using`
+// ofGrammar are the reserved words, and those that mean something in some places.
+const ofGrammar = catalog.ReservedWords + ` async of get set as from using`
 
 var taken = func() map[string]string {
 	m := map[string]string{}
