@@ -72,21 +72,12 @@ func (c *config) readMCP(r *configReader) keys {
 // readServers reads servers by their names.
 func (m *mcpConfig) readServers(r *configReader) keyReader {
 	return func(n *json5.Node, path string) {
-		if n.Kind != json5.Object {
-			r.fault(n.Pos, path, "must be an object of servers by name, not %s", kindOf(n))
-			return
-		}
-		for _, member := range n.Members {
-			at := join(path, member.Key)
-			if wrong := badServerName(member.Key); wrong != "" {
-				r.fault(member.KeyPos, at, "%s", wrong)
-				continue
-			}
-			s := mcpServer{file: r.root.File(), Server: mcp.Server{Name: member.Key}}
-			r.server(&s.Server, member.Value, at)
+		isObject := r.members(n, path, "an object of servers by name", badServerName, func(name string, v *json5.Node, at string) {
+			s := mcpServer{file: r.root.File(), Server: mcp.Server{Name: name}}
+			r.server(&s.Server, v, at)
 			m.servers = append(m.servers, s)
-		}
-		if len(r.faults) == 0 {
+		})
+		if isObject && len(r.faults) == 0 {
 			m.resolve(r.root.File())
 			m.check(r, n, path)
 		}
@@ -156,21 +147,12 @@ func (r *configReader) server(s *mcp.Server, n *json5.Node, path string) {
 // values reads variables or headers. check gives what is wrong with a name.
 func (r *configReader) values(to *map[string]mcp.Value, check func(string) string) keyReader {
 	return func(n *json5.Node, path string) {
-		if n.Kind != json5.Object {
-			r.fault(n.Pos, path, "must be an object, not %s", kindOf(n))
-			return
-		}
 		*to = map[string]mcp.Value{}
-		for _, m := range n.Members {
-			at := join(path, m.Key)
-			if wrong := check(m.Key); wrong != "" {
-				r.fault(m.KeyPos, at, "%s", wrong)
-				continue
-			}
+		r.members(n, path, "an object", check, func(name string, m *json5.Node, at string) {
 			var v mcp.Value
-			r.value(&v, true)(m.Value, at)
-			(*to)[m.Key] = v
-		}
+			r.value(&v, true)(m, at)
+			(*to)[name] = v
+		})
 	}
 }
 

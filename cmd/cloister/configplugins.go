@@ -98,19 +98,15 @@ func (p *pluginConfig) refuseFound() error {
 }
 
 func (p *pluginConfig) readValues(r *configReader, id string, n *json5.Node, path string) {
-	if n.Kind != json5.Object {
-		r.fault(n.Pos, path, "must be an object, not %s", kindOf(n))
-		return
-	}
 	values := map[string]json.RawMessage{}
-	for _, m := range n.Members {
-		text, err := m.Value.JSON()
+	r.members(n, path, "an object", nil, func(key string, v *json5.Node, at string) {
+		text, err := v.JSON()
 		if err != nil {
-			r.notJSON(m.Value, join(path, m.Key), err)
-			continue
+			r.notJSON(v, at, err)
+			return
 		}
-		values[m.Key] = text
-	}
+		values[key] = text
+	})
 	if p.values == nil {
 		p.values = map[string]map[string]json.RawMessage{}
 	}
@@ -118,14 +114,10 @@ func (p *pluginConfig) readValues(r *configReader, id string, n *json5.Node, pat
 }
 
 func (p *pluginConfig) readSecrets(r *configReader, id string, n *json5.Node, path string) {
-	if n.Kind != json5.Object {
-		r.fault(n.Pos, path, "must be an object, not %s", kindOf(n))
-		return
-	}
 	secrets := map[string]secretSource{}
-	for _, m := range n.Members {
-		secrets[m.Key] = r.secret(m.Value, join(path, m.Key))
-	}
+	r.members(n, path, "an object", nil, func(name string, v *json5.Node, at string) {
+		secrets[name] = r.secret(v, at)
+	})
 	if p.secrets == nil {
 		p.secrets = map[string]map[string]secretSource{}
 	}
@@ -161,18 +153,16 @@ func (p *pluginConfig) resolve(name string) {
 // byPlugin reads an object whose keys are ids of plugins.
 func (r *configReader) byPlugin(read func(id string, n *json5.Node, path string)) keyReader {
 	return func(n *json5.Node, path string) {
-		if n.Kind != json5.Object {
-			r.fault(n.Pos, path, "must be an object of plugin ids, not %s", kindOf(n))
-			return
-		}
-		for _, m := range n.Members {
-			if !idForm.MatchString(m.Key) {
-				r.fault(m.KeyPos, join(path, m.Key), "is not the id of a plugin, such as acme.hello")
-				continue
-			}
-			read(m.Key, m.Value, join(path, m.Key))
-		}
+		r.members(n, path, "an object of plugin ids", badPluginID, read)
 	}
+}
+
+// badPluginID gives what is wrong with the id of a plugin.
+func badPluginID(id string) string {
+	if !idForm.MatchString(id) {
+		return "is not the id of a plugin, such as acme.hello"
+	}
+	return ""
 }
 
 // text reads a string. check gives what is wrong with it, if anything.

@@ -88,6 +88,27 @@ func (r *configReader) object(n *json5.Node, path string, known keys) {
 	}
 }
 
+// members reads an object with keys of the user's choice. what says what it must be;
+// check gives what is wrong with a key, if anything, and nil takes all. It says false
+// if n is no object.
+func (r *configReader) members(n *json5.Node, path, what string, check func(string) string, read func(key string, v *json5.Node, path string)) bool {
+	if n.Kind != json5.Object {
+		r.fault(n.Pos, path, "must be %s, not %s", what, kindOf(n))
+		return false
+	}
+	for _, m := range n.Members {
+		at := join(path, m.Key)
+		if check != nil {
+			if wrong := check(m.Key); wrong != "" {
+				r.fault(m.KeyPos, at, "%s", wrong)
+				continue
+			}
+		}
+		read(m.Key, m.Value, at)
+	}
+	return true
+}
+
 func (r *configReader) unknown(pos json5.Pos, path, key string, known []string) {
 	if near := closest(key, known); near != "" {
 		r.fault(pos, path, "unknown key; did you mean %s?", near)

@@ -128,8 +128,10 @@ func lockedTools(l *lock.File, plugin string) []string {
 
 // ownerOfTool is the plugin that a tool's id names, or nothing for one of another
 // source.
-func ownerOfTool(id string) string {
-	rest, ok := strings.CutPrefix(id, catalog.SourceCloister+":")
+func ownerOfTool(id string) string { return ownerIn(catalog.SourceCloister, id) }
+
+func ownerIn(source, id string) string {
+	rest, ok := strings.CutPrefix(id, source+":")
 	owner, _, two := strings.Cut(rest, ":")
 	if !ok || !two {
 		return ""

@@ -125,11 +125,7 @@ func (a *app) mcpSwitch(disabled bool) *cobra.Command {
 		Short: short,
 		Args:  exactlyOne("mcp "+word, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := loadConfig(file)
-			if err != nil {
-				return err
-			}
-			s, err := findServer(cfg, args[0])
+			_, s, err := loadServer(file, args[0])
 			if err != nil {
 				return err
 			}
@@ -189,11 +185,7 @@ func mcpLockFlag(cmd *cobra.Command, file *string) {
 }
 
 func (a *app) removeServer(file, lockFlag, name string) error {
-	cfg, err := loadConfig(file)
-	if err != nil {
-		return err
-	}
-	s, err := findServer(cfg, name)
+	cfg, s, err := loadServer(file, name)
 	if err != nil {
 		return err
 	}

@@ -39,11 +39,7 @@ const mcpExitHelp = `Exit codes:
   130  interrupted with Ctrl-C (143: by SIGTERM)`
 
 func (a *app) testServer(ctx context.Context, file, name string, asJSON bool) error {
-	cfg, err := loadConfig(file)
-	if err != nil {
-		return err
-	}
-	s, err := findServer(cfg, name)
+	_, s, err := loadServer(file, name)
 	if err != nil {
 		return err
 	}

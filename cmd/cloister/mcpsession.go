@@ -65,6 +65,17 @@ func findServer(cfg *config, name string) (*mcpServer, error) {
 	return nil, usageError(errors.New(text), "cloister mcp list shows them, cloister mcp add adds one")
 }
 
+// loadServer finds a server by its name in what the configuration and the user's own
+// list say.
+func loadServer(file, name string) (*config, *mcpServer, error) {
+	cfg, err := loadConfig(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := findServer(cfg, name)
+	return cfg, s, err
+}
+
 // mcpSet is the MCP servers of a command, connected or ready to be. The zero value
 // has none.
 type mcpSet struct {
@@ -212,14 +223,7 @@ func mcpOwner(server string) string { return catalog.SourceMCP + ":" + server }
 
 // serverOfTool is the server that a tool's id names, or nothing for one of another
 // source.
-func serverOfTool(id string) string {
-	rest, ok := strings.CutPrefix(id, catalog.SourceMCP+":")
-	server, _, two := strings.Cut(rest, ":")
-	if !ok || !two {
-		return ""
-	}
-	return server
-}
+func serverOfTool(id string) string { return ownerIn(catalog.SourceMCP, id) }
 
 // completeServers offers the names of MCP servers.
 func completeServers(config *string) cobra.CompletionFunc {

@@ -75,15 +75,18 @@ func (r *configReader) tokens(to *map[string]secretSource) keyReader {
 			return
 		}
 		*to = map[string]secretSource{}
-		for _, m := range n.Members {
-			at := join(path, m.Key)
-			if !tokenName.MatchString(m.Key) {
-				r.fault(m.KeyPos, at, "is not a name: letters, digits, _, ., @ and -, at most 64")
-				continue
-			}
-			(*to)[m.Key] = r.secret(m.Value, at)
-		}
+		r.members(n, path, "an object", badTokenName, func(name string, v *json5.Node, at string) {
+			(*to)[name] = r.secret(v, at)
+		})
 	}
+}
+
+// badTokenName gives what is wrong with the name of a token.
+func badTokenName(name string) string {
+	if !tokenName.MatchString(name) {
+		return "is not a name: letters, digits, _, ., @ and -, at most 64"
+	}
+	return ""
 }
 
 // resolve makes paths those of the configuration's folder.
