@@ -15,11 +15,13 @@ import (
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
-// view is what a policy looks at beyond what is known before a call.
+// view is what a policy looks at beside the tool. All but the agent is unknown before a
+// call.
 type view uint8
 
 const (
-	looksAtPrincipal view = 1 << iota // as a whole, or at its caller
+	looksAtAgent     view = 1 << iota // the principal, in any way
+	looksAtPrincipal                  // the principal as a whole, or its caller
 	looksAtCaller                     // context.caller
 	looksAtInput                      // context.input
 	looksAtDecimals                   // context.decimals
@@ -92,6 +94,10 @@ func (c *checker) text(key, value string, most int) {
 // scopes checks what stands in the brackets of permit and forbid.
 func (c *checker) scopes() {
 	c.scope("principal", c.rule.ast.Principal, typeAgent)
+	if agent, ok := scopeEntity(c.rule.ast.Principal); ok {
+		c.rule.agent = &agent
+		c.rule.looks |= looksAtAgent
+	}
 	c.scope("action", c.rule.ast.Action, typeAction)
 	c.scope("resource", c.rule.ast.Resource, typeTool, typeOwner, typeSource)
 }
@@ -154,6 +160,9 @@ func (c *checker) node(n ast.IsNode) bool {
 			if wrong := badEntity(e); wrong != "" {
 				c.fault("%s", wrong)
 			}
+			if e.Type == typeAgent { // the agent has all that the principal has
+				c.rule.looks |= looksAtAgent | looksAtPrincipal
+			}
 		}
 	case ast.NodeTypeIs:
 		c.isType(n.EntityType)
@@ -183,7 +192,7 @@ func (c *checker) variable(name string) {
 	case "context":
 		c.rule.looks |= looksAtContext
 	case "principal":
-		c.rule.looks |= looksAtPrincipal
+		c.rule.looks |= looksAtAgent | looksAtPrincipal
 	}
 }
 
@@ -202,6 +211,7 @@ func (c *checker) attribute(arg ast.IsNode, name string) bool {
 	switch v.Name {
 	case "principal":
 		c.known("principal", name, agentAttributes)
+		c.rule.looks |= looksAtAgent
 		if name == "caller" {
 			c.rule.looks |= looksAtPrincipal
 		}

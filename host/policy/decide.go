@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	cedar "github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
 
 	"github.com/cloister-wasm/cloister/host"
-	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // NothingPermits is the Rule of a denial that no policy names.
@@ -63,30 +61,39 @@ func failClosed(d *host.PolicyDecision, err *error) {
 // decide also gives what the decision was made about.
 func (s *Set) decide(call *host.PolicyCall) (*outcome, *world, types.Record) {
 	w := s.world(call.Scope, call.Tool, types.String(call.Caller))
-	record, problem := s.context(call)
+	st := s.standing(w)
+	open := st.openTo(w.principal)
+	record, problem := contextOf(call, open)
 	if problem != "" {
-		if r := s.blind(w); r != nil {
+		if r := blind(open, w); r != nil {
 			o := &outcome{problem: problem, determining: []*rule{r}}
 			o.decision = host.PolicyDecision{Rule: r.Name, Reason: "policies look at the arguments of this call and cannot: " + problem}
 			return o, w, record
 		}
 	}
-	_, diagnostic := cedar.Authorize(rules(s.rules), w, w.request(record))
-	o := s.outcome(diagnostic, call.Tool)
+	rs := make(rules, len(open))
+	for i := range open {
+		rs[i] = open[i].rule
+	}
+	o := s.outcome(st.sure.with(s.evaluate(rs, w, record)), call.Tool)
 	o.problem = problem
 	return o, w, record
 }
 
-// context makes the record of what a policy looks at, and no more.
-func (s *Set) context(call *host.PolicyCall) (types.Record, string) {
-	if s.looks&looksAtContext == 0 {
+// contextOf makes the record of what the policies look at, and no more.
+func contextOf(call *host.PolicyCall, open []openRule) (types.Record, string) {
+	var looks view
+	for _, o := range open {
+		looks |= o.looks
+	}
+	if looks&looksAtContext == 0 {
 		return types.Record{}, ""
 	}
 	m := types.RecordMap{"caller": types.String(call.Caller)}
 	problem := ""
-	if s.looks&looksAtArguments != 0 {
+	if looks&looksAtArguments != 0 {
 		var input, decimals types.Record
-		input, decimals, problem = convertInput(call.Input, s.looks)
+		input, decimals, problem = convertInput(call.Input, looks)
 		if problem != "" {
 			input, decimals = types.Record{}, types.Record{}
 		}
@@ -97,37 +104,32 @@ func (s *Set) context(call *host.PolicyCall) (types.Record, string) {
 
 // blind finds a policy that needs the arguments to decide about this call, whatever
 // it would decide. Nil means that the call can do without them.
-func (s *Set) blind(w *world) *rule {
-	for _, r := range s.rules {
-		if r.looks&looksAtArguments == 0 {
+func blind(open []openRule, w *world) *rule {
+	for _, o := range open {
+		if o.looks&looksAtArguments == 0 {
 			continue
 		}
-		if state, _ := r.ahead(w); state == maybe || state == fails {
-			return r
+		if state := o.state(w); state == maybe || state == fails {
+			return o.rule
 		}
 	}
 	return nil
 }
 
-func (s *Set) outcome(d cedar.Diagnostic, tool *host.ToolFacts) *outcome {
-	o := &outcome{}
-	for _, e := range d.Errors {
-		o.failed = append(o.failed, failure{s.rule(e.PolicyID), plaintext.Short(e.Message, maxNoteBytes)})
-	}
-	for _, reason := range d.Reasons {
-		o.determining = append(o.determining, s.rule(reason.PolicyID))
-	}
+func (s *Set) outcome(f *findings, tool *host.ToolFacts) *outcome {
+	o := &outcome{failed: f.failed}
 	switch {
-	case len(o.determining) > 0 && o.determining[0].Effect == "forbid":
-		o.decision = denial(o.determining[0], reasonForbid)
-	case len(o.failed) > 0:
-		o.determining = nil // permits that do not count
-		for _, f := range o.failed {
-			o.determining = append(o.determining, f.rule)
+	case len(f.forbids) > 0:
+		o.determining = f.forbids
+		o.decision = denial(f.forbids[0], reasonForbid)
+	case len(f.failed) > 0:
+		for _, failure := range f.failed {
+			o.determining = append(o.determining, failure.rule)
 		}
-		o.decision = host.PolicyDecision{Rule: o.failed[0].rule.Name, Reason: reasonFailed}
-	case len(o.determining) > 0:
-		o.decision = s.permission(o.determining, tool)
+		o.decision = host.PolicyDecision{Rule: f.failed[0].rule.Name, Reason: reasonFailed}
+	case len(f.permits) > 0:
+		o.determining = f.permits
+		o.decision = s.permission(f.permits, tool)
 	default:
 		o.decision = host.PolicyDecision{Rule: NothingPermits, Reason: reasonNothing}
 	}

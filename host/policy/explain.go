@@ -39,7 +39,7 @@ type Explanation struct {
 	Action    string `json:"action"`
 	Resource  string `json:"resource"`
 	// Context and Entities are in Cedar's JSON forms, for other tools on Cedar.
-	// Context has what any policy looks at, and no more.
+	// Context has what the policies that can match look at, and no more.
 	Context  json.RawMessage `json:"context"`
 	Entities json.RawMessage `json:"entities"`
 }

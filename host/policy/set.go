@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	cedar "github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/cloister-wasm/cloister/host"
@@ -17,8 +18,7 @@ import (
 // immutable and safe for concurrent use. An empty Set permits nothing.
 type Set struct {
 	rules []*rule
-	// looks is what any of the rules looks at.
-	looks view
+	index index
 	// narrowing keeps approvals from falling below what a tool asks for.
 	narrowing bool
 	cache     *toolCache
@@ -29,10 +29,13 @@ var _ host.Policy = (*Set)(nil)
 // rule is one policy.
 type rule struct {
 	Policy
-	key   cedar.PolicyID // index in the Set, as a decimal
+	at    int            // index in the Set
+	key   cedar.PolicyID // at as a decimal
 	cedar *cedar.Policy
 	ast   *ast.Policy
 	looks view
+	// agent is the one that the scope wants, if it does.
+	agent *types.EntityUID
 }
 
 // Policy describes one policy of a Set.
@@ -137,9 +140,9 @@ func Merge(sets ...*Set) (*Set, error) {
 			}
 			byID[r.id] = r
 			copied := *r
-			copied.key = cedar.PolicyID(strconv.Itoa(len(all.rules)))
+			copied.at = len(all.rules)
+			copied.key = cedar.PolicyID(strconv.Itoa(copied.at))
 			all.rules = append(all.rules, &copied)
-			all.looks |= r.looks
 		}
 	}
 	if n := len(all.rules); n > MaxPolicies {
@@ -149,6 +152,7 @@ func Merge(sets ...*Set) (*Set, error) {
 	if len(failed.Faults) > 0 {
 		return nil, failed
 	}
+	all.index = newIndex(all.rules)
 	return all, nil
 }
 

@@ -8,8 +8,13 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 )
 
-// toolEntities are a tool and the groups that it is in.
-type toolEntities struct{ tool, owner, source types.Entity }
+// toolEntities are a tool and the groups that it is in, with how it stands.
+type toolEntities struct {
+	tool, owner, source types.Entity
+
+	once     sync.Once
+	standing *standing
+}
 
 func (t *toolEntities) get(uid types.EntityUID) (types.Entity, bool) {
 	switch uid {
@@ -44,8 +49,11 @@ func newToolEntities(f *host.ToolFacts) *toolEntities {
 	return t
 }
 
-// maxCachedTools bounds a toolCache. It is more than a catalog usually has.
-const maxCachedTools = 32 << 10
+// Bounds of a toolCache, more than a catalog usually needs.
+const (
+	maxCachedTools = 32 << 10
+	maxCachedRules = 4 << 20 // that the tools' standings refer to, in all
+)
 
 // toolCache keeps the entities of tools by all that they are made of: facts that
 // differ in anything have another place. It is safe for concurrent use; a nil one
@@ -53,6 +61,7 @@ const maxCachedTools = 32 << 10
 type toolCache struct {
 	mu    sync.RWMutex
 	known map[toolKey]*toolEntities
+	rules int
 }
 
 // toolKey is host.ToolFacts with values in place of pointers.
@@ -88,14 +97,27 @@ func (c *toolCache) get(f *host.ToolFacts) *toolEntities {
 	if t != nil {
 		return t
 	}
-	t = newToolEntities(f)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxCachedTools {
-		c.known = map[toolKey]*toolEntities{}
+	if t := c.known[key]; t != nil {
+		return t
 	}
+	if c.known == nil || len(c.known) >= maxCachedTools || c.rules > maxCachedRules {
+		c.known, c.rules = map[toolKey]*toolEntities{}, 0
+	}
+	t = newToolEntities(f)
 	c.known[key] = t
 	return t
+}
+
+// spent counts what a standing refers to.
+func (c *toolCache) spent(rules int) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rules += rules
 }
 
 // annotations gives the hints with the defaults of the MCP specification

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	cedar "github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
 
@@ -37,16 +36,25 @@ func (s *Set) Visible(ctx context.Context, scope host.Scope, tool *host.ToolFact
 }
 
 func (s *Set) visible(w *world) host.PolicyDecision {
-	var permit, forbid, failed *rule
-	for _, r := range s.rules {
-		state, _ := r.ahead(w)
-		switch {
-		case state == fails && failed == nil:
-			failed = r
-		case state == always && r.Effect == "forbid" && forbid == nil:
-			forbid = r
-		case (state == always || state == maybe) && r.Effect == "permit" && permit == nil:
-			permit = r
+	st := s.standing(w)
+	var known []*rule
+	var unknown []openRule
+	for _, o := range st.openTo(w.principal) {
+		if o.looks == looksAtAgent {
+			known = append(known, o.rule)
+		} else {
+			unknown = append(unknown, o)
+		}
+	}
+	forbid, permit, failed := st.sure.with(s.evaluate(known, w, types.Record{})).firsts()
+	for _, o := range unknown {
+		switch state := o.state(w); {
+		case state == fails:
+			failed = earlier(failed, o.rule)
+		case state == always && o.Effect == "forbid":
+			forbid = earlier(forbid, o.rule)
+		case state != never && o.Effect == "permit":
+			permit = earlier(permit, o.rule)
 		}
 	}
 	switch {
@@ -63,35 +71,19 @@ func (s *Set) visible(w *world) host.PolicyDecision {
 // unknownContext stands for the whole context: nothing that depends on it is decided.
 var unknownContext = eval.Variable("context")
 
-// ahead evaluates the policy as far as it does not depend on the call. The text is
-// Cedar's, of a policy that fails.
-func (r *rule) ahead(w *world) (state, string) {
-	if r.looks == 0 {
-		return r.now(w)
-	}
+// inAdvance evaluates the policy as far as it does not depend on the call.
+func (r *rule) inAdvance(w *world) state {
 	env := eval.Env{Entities: w, Principal: w.principal, Action: actionCall, Resource: w.resource, Context: unknownContext}
 	rest, keep := eval.PartialPolicy(env, r.ast)
 	switch {
 	case !keep:
-		return never, ""
+		return never
 	case len(rest.Conditions) == 0:
-		return always, ""
+		return always
 	}
 	// Conditions are evaluated in their order, so that only the first one is sure to be.
-	if err, ok := eval.ToPartialError(rest.Conditions[0].Body); ok {
-		return fails, err.Error()
+	if _, failed := eval.ToPartialError(rest.Conditions[0].Body); failed {
+		return fails
 	}
-	return maybe, ""
-}
-
-// now evaluates a policy that depends on nothing that is unknown.
-func (r *rule) now(w *world) (state, string) {
-	_, d := cedar.Authorize(rules{r}, w, w.request(types.Record{}))
-	switch {
-	case len(d.Errors) > 0:
-		return fails, d.Errors[0].Message
-	case len(d.Reasons) > 0:
-		return always, ""
-	}
-	return never, ""
+	return maybe
 }
