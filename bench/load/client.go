@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,10 +28,10 @@ type client struct {
 // token are one to the server, and could only be told apart by their tokens. So this is
 // the version before.
 func (l *load) connect(ctx context.Context) (*client, error) {
-	w := &wire{token: l.srv.token, base: &http.Transport{}}
+	w := &wire{token: l.srv.token, base: &http.Transport{}, open: map[*body]struct{}{}}
 	w.ctx, w.cut = context.WithCancelCause(context.Background())
 	c := mcp.NewClient(&mcp.Implementation{Name: "load", Version: "1"}, nil)
-	ss, err := c.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: l.srv.url, HTTPClient: &http.Client{Transport: w}, MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	ss, err := c.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: l.srv.url, HTTPClient: &http.Client{Transport: w}}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		w.vanish()
 		return nil, fmt.Errorf("opening a session: %w", err)
@@ -41,6 +42,9 @@ func (l *load) connect(ctx context.Context) (*client, error) {
 // errVanished is why the requests of a client end that is gone.
 var errVanished = errors.New("the client vanished")
 
+// errInterrupted is why a connection broke.
+var errInterrupted = errors.New("the connection was interrupted")
+
 // wire is a client's HTTP: it shows the token, counts answers, and can be cut.
 type wire struct {
 	token   string
@@ -48,6 +52,21 @@ type wire struct {
 	ctx     context.Context
 	cut     context.CancelCauseFunc
 	answers atomic.Int64 // JSON-RPC answers to calls
+
+	mu     sync.Mutex
+	open   map[*body]struct{}
+	breaks int // of connections
+}
+
+// interrupt breaks the connections that an answer is coming by, as a network does. The
+// client comes back for the rest.
+func (w *wire) interrupt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for b := range w.open {
+		w.breaks++
+		b.end(errInterrupted)
+	}
 }
 
 // vanish cuts all connections at once. Nothing more reaches the server: no cancellation,
@@ -61,19 +80,19 @@ func (w *wire) vanish() {
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(w.ctx, func() { cancel(errVanished) })
-	end := func() { stop(); cancel(nil) }
-	calls := r.Method == http.MethodPost && isCall(r)
+	end := func(why error) { stop(); cancel(why) }
+	calls := r.Method == http.MethodPost && isCall(r) || r.Header.Get("Last-Event-ID") != ""
 	r = r.Clone(ctx)
 	r.Header.Set("Authorization", "Bearer "+w.token)
 	res, err := w.base.RoundTrip(r)
 	if err != nil {
-		end()
+		end(nil)
 		return nil, err
 	}
-	b := &body{ReadCloser: res.Body, end: end}
-	if calls && res.StatusCode == http.StatusOK {
-		b.answers = &w.answers
-	}
+	b := &body{ReadCloser: res.Body, end: end, wire: w, calls: calls && res.StatusCode == http.StatusOK}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[b] = struct{}{}
 	res.Body = b
 	return res, nil
 }
@@ -96,15 +115,16 @@ func isCall(r *http.Request) bool {
 // it before anybody else sees them: two to one call would be seen here and nowhere else.
 type body struct {
 	io.ReadCloser
-	end     func()
-	answers *atomic.Int64 // nil: not counted
-	line    []byte
+	end   func(error)
+	wire  *wire
+	calls bool // it answers calls
+	line  []byte
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.answers != nil {
+	if b.calls {
 		b.line = append(b.line, p[:n]...)
 		for {
 			line, rest, ok := bytes.Cut(b.line, []byte{'\n'})
@@ -128,13 +148,16 @@ func (b *body) count(line []byte) {
 		Method string          `json:"method"`
 	}
 	if json.Unmarshal(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data: ")), &msg) == nil && msg.ID != nil && msg.Method == "" {
-		b.answers.Add(1)
+		b.wire.answers.Add(1)
 	}
 }
 
 // Close implements io.Closer.
 func (b *body) Close() error {
-	b.end()
+	b.wire.mu.Lock()
+	delete(b.wire.open, b)
+	b.wire.mu.Unlock()
+	b.end(nil)
 	return b.ReadCloser.Close()
 }
 

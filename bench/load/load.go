@@ -89,7 +89,12 @@ func (l *load) slot(ctx context.Context, slot int, until time.Time) {
 		if err := c.Close(); err != nil && ctx.Err() == nil {
 			l.rep.fault("client %d: ending a session: %v", slot, err)
 		}
-		if answers := c.wire.answers.Load(); answers != c.calls {
+		// An answer on its way when its connection broke is sent again.
+		c.wire.mu.Lock()
+		breaks := c.wire.breaks
+		c.wire.mu.Unlock()
+		l.rep.add("connections broken while an answer was coming", breaks)
+		if answers := c.wire.answers.Load(); answers < c.calls || answers > c.calls+int64(breaks) {
 			l.rep.fault("client %d: %d answers to %d calls", slot, answers, c.calls)
 		}
 		c.wire.vanish()
@@ -109,6 +114,10 @@ func (l *load) work(ctx context.Context, c *client, slot int, until time.Time, r
 		k := pick(random)
 		before := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, callTime)
+		if random.IntN(20) == 0 {
+			pause := time.Duration(random.IntN(50)) * time.Millisecond
+			time.AfterFunc(pause, c.wire.interrupt)
+		}
 		err := k.run(l, bounded, c, random)
 		stuck := errors.Is(bounded.Err(), context.DeadlineExceeded)
 		cancel()
@@ -138,6 +147,8 @@ func (l *load) vanish(ctx context.Context, c *client, random *rand.Rand) {
 		code = fmt.Sprintf(`return await MCP.load.guarded({nonce: %q, plan: "leave"})`, nonce)
 	}
 	done := make(chan struct{})
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	go func() {
 		defer close(done)
 		// Nobody is there for the answer.
@@ -148,6 +159,7 @@ func (l *load) vanish(ctx context.Context, c *client, random *rand.Rand) {
 	case <-done:
 	}
 	c.wire.vanish()
+	giveUp() // the SDK would try to come back
 	<-done
 	// The SDK's part of a session whose connections are cut; the server hears nothing of it.
 	_ = c.Close()
@@ -163,11 +175,11 @@ func (l *load) vanish(ctx context.Context, c *client, random *rand.Rand) {
 }
 
 // settleTime is after how long the sessions of vanished clients must be gone. They have to
-// be unused for the idle time; an open approval keeps them, and after it the program that
-// nobody waits for. They are looked at every quarter of the idle time, or every second if
+// be unused for the idle time, after the time for clients to come back; an open approval
+// keeps them, and after it the program that nobody waits for. They are looked at every quarter of the idle time, or every second if
 // that is more.
 func (o *settings) settleTime() time.Duration {
-	return max(o.idle, 2*o.ttl) + max(o.idle/4, time.Second) + 2*time.Second
+	return max(o.idle, 2*o.ttl, resumeTime) + resumeTime + max(o.idle/4, time.Second) + 2*time.Second
 }
 
 // settle waits until all sessions must be gone.

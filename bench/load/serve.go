@@ -66,6 +66,10 @@ func start(ctx context.Context, o settings, dir string) (*serving, error) {
 	return s, s.listening(stderr)
 }
 
+// resumeTime is how long a client may take to come back when its connection breaks: a
+// second before its first attempt.
+const resumeTime = 5 * time.Second
+
 // files writes the configuration and the tokens, and gives the arguments.
 func (s *serving) files(o settings, dir string) ([]string, error) {
 	self, err := os.Executable()
@@ -77,7 +81,7 @@ func (s *serving) files(o settings, dir string) ([]string, error) {
 		"mcp": map[string]any{"servers": map[string]any{"load": map[string]any{
 			"command": self, "env": map[string]any{ledgerVariable: s.ledger, lifeVariable: o.life.String()}, "limits": map[string]any{"maxConcurrent": 64},
 		}}},
-		"serve":     map[string]any{"limits": map[string]any{"maxSessions": 16 * max(o.clients, 16), "idleTimeoutMs": o.idle.Milliseconds()}},
+		"serve":     map[string]any{"limits": map[string]any{"maxSessions": 16 * max(o.clients, 16), "idleTimeoutMs": o.idle.Milliseconds(), "resumeTimeoutMs": resumeTime.Milliseconds()}},
 		"approvals": map[string]any{"ttlSeconds": max(1, int(o.ttl.Seconds()))},
 	})
 	if err != nil {

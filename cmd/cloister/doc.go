@@ -54,7 +54,7 @@
 //	    approvalTokens: { desk: { env: "DESK_TOKEN" } },  // beside the one that is made
 //	    allowedOrigins: ["https://app.example"], allowedHosts: ["tools.example"],
 //	    instructions: "",             // for the client's model
-//	    limits: { maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000 },
+//	    limits: { maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000, resumeTimeoutMs: 15000 },
 //	  },
 //	  approvals: {
 //	    ttlSeconds: 86400,            // how long a cell waits for an answer

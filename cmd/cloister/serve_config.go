@@ -49,7 +49,12 @@ func (c *config) readServe(r *configReader) keys {
 			"maxSessions":        whole(&s.limits.MaxSessions, 100_000),
 			"maxConcurrentExecs": whole(&s.limits.MaxConcurrentExecs, 1024),
 			"maxRequestBytes":    whole(&s.limits.MaxRequestBytes, 64<<20),
-			"idleTimeoutMs":      r.count(1000, 7*24*3600*1000, func(n int) { s.limits.IdleTimeout = time.Duration(n) * time.Millisecond }),
+			"resumeTimeoutMs": r.count(0, 3600*1000, func(n int) {
+				if s.limits.ResumeTimeout = time.Duration(n) * time.Millisecond; n == 0 {
+					s.limits.ResumeTimeout = -1 // for the gateway zero means the default
+				}
+			}),
+			"idleTimeoutMs": r.count(1000, 7*24*3600*1000, func(n int) { s.limits.IdleTimeout = time.Duration(n) * time.Millisecond }),
 		}),
 	}
 }

@@ -42,10 +42,12 @@
 // when its client deletes it, or when it is idle: without requests, without cells that
 // run or are suspended, without open approvals.
 //
-// A request that is cancelled, or whose HTTP request is gone, ends its program. With
-// older protocols over HTTP this deviates from the word of the specification, which
-// takes a lost connection for no cancellation: there is nothing that the result could
-// be delivered by afterwards, so that a program would run for nobody.
+// A request that is cancelled ends its program. A connection that is lost does not, with
+// protocols before 2026-07-28: events have ids, and a client that comes back within
+// Limits.ResumeTimeout with Last-Event-ID gets the rest of the answer. After that, or
+// where the client was sent no id, the program is ended: it would run for nobody. What
+// was sent can be had again for two minutes, within bounds for a session and for all.
+// With protocol 2026-07-28 a lost connection is a cancellation, as it says.
 //
 // # Approvals
 //

@@ -42,13 +42,17 @@ type Limits struct {
 	// more than one principal, none has more than half of them.
 	MaxSessions int
 	// IdleTimeout ends a session over HTTP without requests, cells and open approvals.
-	// Default 30 minutes.
+	// Default 30 minutes; ResumeTimeout if that is more.
 	IdleTimeout time.Duration
 	// MaxConcurrentExecs bounds the calls of exec, wait and tools that run at once in a
 	// session. Default 16.
 	MaxConcurrentExecs int
 	// MaxRequestBytes bounds one message. Default 4 MiB.
 	MaxRequestBytes int
+	// ResumeTimeout is how long a request goes on when the connection that waits for its
+	// answer is lost, for the client to come back (Last-Event-ID). Default 15 seconds; a
+	// negative one cancels at once. Clients that were sent no event id cannot come back.
+	ResumeTimeout time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -56,6 +60,7 @@ func (l Limits) withDefaults() Limits {
 	l.IdleTimeout = cmp.Or(max(l.IdleTimeout, 0), 30*time.Minute)
 	l.MaxConcurrentExecs = cmp.Or(max(l.MaxConcurrentExecs, 0), 16)
 	l.MaxRequestBytes = cmp.Or(max(l.MaxRequestBytes, 0), 4<<20)
+	l.ResumeTimeout = cmp.Or(l.ResumeTimeout, 15*time.Second)
 	return l
 }
 
@@ -97,6 +102,8 @@ type Gateway struct {
 	now  func() time.Time // for idle times
 	done chan struct{}    // closed by Close
 
+	events *eventStore // of sessions over HTTP
+
 	mu        sync.Mutex
 	closed    bool
 	sessions  map[string]*session // by id
@@ -122,7 +129,9 @@ func New(o Options) (*Gateway, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("reading random bytes: %w", err)
 	}
-	return &Gateway{o: o, log: o.Logger, key: key, now: time.Now, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}, nil
+	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
+	g.events = newEventStore(func() time.Time { return g.now() })
+	return g, nil
 }
 
 // Changed says that the host's tools, or what a policy allows of them, have changed:
@@ -270,10 +279,12 @@ func (g *Gateway) scheduleLocked() {
 // sweep ends the sessions that were idle for too long.
 func (g *Gateway) sweep() {
 	now := g.now()
+	// A client that may still come back for an answer has not left.
+	idle := max(g.o.Limits.IdleTimeout, g.o.Limits.ResumeTimeout)
 	for _, s := range g.all() {
 		s.prune()
 		used, busy := s.use()
-		if s.client.Transport != TransportStdio && !busy && now.Sub(used) >= g.o.Limits.IdleTimeout {
+		if s.client.Transport != TransportStdio && !busy && now.Sub(used) >= idle {
 			g.log.Info("session ended: idle", "session", s.client.SessionID, "principal", s.client.Principal)
 			s.end()
 		}

@@ -353,7 +353,7 @@ func TestConcurrentCallsAreBounded(t *testing.T) {
 // A client that is gone in the middle of a call leaves nothing behind.
 func TestVanishingClients(t *testing.T) {
 	for _, version := range []string{oldProtocol, newProtocol} {
-		r := newRig(t, true, Options{})
+		r := newRig(t, true, Options{Limits: Limits{ResumeTimeout: 50 * time.Millisecond}})
 		srv := r.web(t, testHTTP)
 		mark := "vanish " + version
 		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"exec","arguments":{"code":"await tools.stuck({ mark: '%s' })"}%s}}`, mark,

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -41,7 +40,9 @@ func newMCPEndpoint(h *httpServer) *mcpEndpoint {
 		Logger: slog.New(slog.DiscardHandler), MaxRequestBodyBytes: int64(h.g.o.Limits.MaxRequestBytes),
 		DisableLocalhostProtection: true, // guard is stricter
 	}
-	e.stateful = mcp.NewStreamableHTTPHandler(server, &o)
+	resumable := o
+	resumable.EventStore = h.g.events
+	e.stateful = mcp.NewStreamableHTTPHandler(server, &resumable)
 	o.Stateless, o.PropagateRequestCancellation = true, true
 	e.single = mcp.NewStreamableHTTPHandler(server, &o)
 	return e
@@ -66,9 +67,7 @@ func (e *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		s.hold()
-		defer s.letGo()
-		e.stateful.ServeHTTP(w, r)
+		e.getSession(w, r, s)
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		http.Error(w, "use GET, POST or DELETE", http.StatusMethodNotAllowed)
@@ -145,26 +144,6 @@ func (s *session) begun() bool {
 	return ss != nil && ss.InitializeParams() != nil
 }
 
-// postSession answers a POST in a session. When the client goes away before it is
-// answered, the call in it is cancelled: there is no other way for its result.
-func (e *mcpEndpoint) postSession(w http.ResponseWriter, r *http.Request, s *session) {
-	s.hold()
-	defer s.letGo()
-	id := rand.Text()
-	ctx, cancel := context.WithCancel(context.Background())
-	s.mu.Lock()
-	s.posts[id] = ctx
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.posts, id)
-		s.mu.Unlock()
-		cancel()
-	}()
-	r.Header.Set(requestHeader, id)
-	e.stateful.ServeHTTP(w, r)
-}
-
 // postSingle answers a POST of a protocol without sessions, in what stands for the
 // session of its principal.
 func (e *mcpEndpoint) postSingle(w http.ResponseWriter, r *http.Request, principal string) {
@@ -220,20 +199,4 @@ func refuseMessage(w http.ResponseWriter, why error) {
 	w.WriteHeader(http.StatusBadRequest)
 	// A client that is gone does not hear why.
 	_, _ = w.Write(text)
-}
-
-// bind makes a call end when the HTTP request that it came in is gone.
-func (s *session) bind(ctx context.Context, extra *mcp.RequestExtra) (context.Context, func(), error) {
-	if extra == nil || extra.Header.Get(requestHeader) == "" {
-		return ctx, func() {}, nil
-	}
-	s.mu.Lock()
-	post := s.posts[extra.Header.Get(requestHeader)]
-	s.mu.Unlock()
-	if post == nil {
-		return nil, nil, context.Canceled
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(post, cancel)
-	return ctx, func() { stop(); cancel() }, nil
 }

@@ -36,7 +36,7 @@ type session struct {
 	lent     []host.ClientTool
 	ss       *mcp.ServerSession // nil where each request has its own
 	servers  map[*mcp.Server]struct{}
-	posts    map[string]context.Context // of HTTP requests, whose end cancels the calls in them
+	posts    map[string]*post // HTTP requests with calls
 	detached map[string]*directCall
 	asking   map[string]bool // ids of approvals that are before the user now
 	shown    offers          // what the client was told that there is
@@ -46,7 +46,7 @@ type session struct {
 func newSession(g *Gateway, c Client) *session {
 	s := &session{
 		g: g, client: c, slots: make(chan struct{}, g.o.Limits.MaxConcurrentExecs), since: g.now(), used: g.now(),
-		servers: map[*mcp.Server]struct{}{}, posts: map[string]context.Context{}, detached: map[string]*directCall{}, asking: map[string]bool{},
+		servers: map[*mcp.Server]struct{}{}, posts: map[string]*post{}, detached: map[string]*directCall{}, asking: map[string]bool{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -194,6 +194,9 @@ func (s *session) end() {
 		d.expiry.Stop()
 	}
 	clear(s.detached)
+	for _, p := range s.posts {
+		s.overLocked(p)
+	}
 	s.mu.Unlock()
 	s.g.forget(s)
 	s.cancel()
