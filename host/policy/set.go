@@ -196,7 +196,7 @@ func (rs rules) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 func (s *Set) rule(key cedar.PolicyID) *rule {
 	i, err := strconv.Atoi(string(key))
 	if err != nil || i < 0 || i >= len(s.rules) {
-		return &rule{Policy: Policy{Name: string(key)}} // not ours: Cedar gave back what it was not given
+		return &rule{Policy: Policy{Name: string(key), Effect: "forbid"}} // not ours: Cedar gave back what it was not given
 	}
 	return s.rules[i]
 }
