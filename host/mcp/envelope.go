@@ -59,6 +59,9 @@ func decodeEnvelope(data []byte) (*envelope, error) {
 	if err := into(e.Method, &e.method); err != nil || e.Method[0] != '"' {
 		return nil, protocolError("the method of a message is no string")
 	}
+	if string(e.Params) == "null" {
+		e.Params = nil // as good as absent, and some libraries write it
+	}
 	if e.Params != nil && e.Params[0] != '{' {
 		return nil, protocolError("the params of %q are no object", plaintext.Short(e.method, 80))
 	}

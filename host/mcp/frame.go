@@ -3,8 +3,11 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
 // Bounds on what a server may write to standard output beside messages.
@@ -15,12 +18,11 @@ const (
 
 // frames reads the messages of a stdio server: one per line, of at most max bytes.
 //
-// Many servers write a banner or a warning to standard output by mistake. A line that
-// does not begin with "{" cannot be taken for a message: it is handed to noise and
-// skipped, up to 1000 lines and 1 MiB in one connection; then it is an error. A line that
-// begins with "{" is a message, and so has to be a correct one: who skips those can be
-// led past a message that another reader would see. A line that begins with "[" is a
-// batch, which no version of the protocol that is spoken here has, and an error.
+// Many servers write a banner, a warning or their log to standard output by mistake. A
+// line that no reader could take for a message is handed to noise and skipped, up to 1000
+// lines and 1 MiB between two messages; then it is an error. All others have to be correct
+// messages: who skips those can be led past a message that another reader would see. A
+// batch, which no version of the protocol that is spoken here has, is an error.
 type frames struct {
 	r     *bufio.Reader
 	max   int
@@ -45,9 +47,10 @@ func (f *frames) next() ([]byte, error) {
 		line = bytes.TrimRight(line, "\r")
 		trimmed := bytes.TrimLeft(line, " \t")
 		switch {
-		case len(trimmed) > 0 && trimmed[0] == '{':
+		case len(trimmed) > 0 && trimmed[0] == '{' && maybeMessage(trimmed):
+			f.lines, f.bytes = 0, 0
 			return trimmed, nil
-		case len(trimmed) > 0 && trimmed[0] == '[':
+		case len(trimmed) > 0 && trimmed[0] == '[' && mentionsVersion(trimmed):
 			return nil, protocolError("a batch of messages on standard output")
 		}
 		f.lines++
@@ -59,6 +62,28 @@ func (f *frames) next() ([]byte, error) {
 			f.noise(string(line))
 		}
 	}
+}
+
+// maybeMessage says whether some reader could take a line for a message: {"level":30,"msg":"started"} of a logger and
+// {port: 3000} of a debugger are none.
+func maybeMessage(line []byte) bool {
+	if bytes.Contains(line, []byte(`"jsonrpc"`)) { // nearly always
+		return true
+	}
+	members := map[string]json.RawMessage{}
+	if schema.Check(line) != nil || into(line, &members) != nil {
+		return mentionsVersion(line)
+	}
+	has := map[string]bool{}
+	for _, name := range []string{"jsonrpc", "id", "method", "result", "error"} {
+		has[name] = members[name] != nil || folded(members, name) != ""
+	}
+	return has["jsonrpc"] || has["id"] && (has["method"] || has["result"] || has["error"])
+}
+
+// mentionsVersion says whether a text that may be no JSON holds the member that each message has, in any writing.
+func mentionsVersion(line []byte) bool {
+	return bytes.Contains(bytes.ToUpper(line), []byte("JSONRPC")) || bytes.Contains(line, []byte(`\u`))
 }
 
 // read gives one line without its end.

@@ -109,6 +109,23 @@ var attacks = []struct {
 		s.line("starting…\n\n\x1b[1mwarning")
 		s.result(m, `{"content":[]}`)
 	}, "", false},
+	{"log-on-stdout", func(s *scripted, m raw) {
+		s.line("[INFO] called\n[2026-11-21T00:00:00Z] called\n[{\"level\":30}]")
+		s.line(`{"name":"otel","level":30,"id":7,"msg":"\u001b[31mcalled","time":"2026-11-21T00:00:00Z"}`)
+		s.line("{ port: 3000, host: 'x' }\n{\n  port: 3000\n}")
+		s.result(m, `{"content":[]}`)
+	}, "", false},
+	{"folded-version", func(s *scripted, m raw) {
+		s.line(`{"JSONRPC":"2.0","id":` + string(m.ID) + `,"result":{"content":[]}}`)
+	}, CodeBadResult, true},
+	{"escaped-version", func(s *scripted, m raw) {
+		s.line(`{"\u006asonrpc":"2.0","Id":` + string(m.ID) + `,"result":{"content":[]}}`)
+	}, CodeBadResult, true},
+	{"broken-json-with-version", func(s *scripted, m raw) { s.line(`{"jsonRPC":"2.0","id":1,"result":{}`) }, CodeBadResult, true},
+	{"null-params", func(s *scripted, m raw) {
+		s.line(`{"jsonrpc":"2.0","method":"notifications/made/up","params":null}`)
+		s.result(m, `{"content":[]}`)
+	}, "", false},
 	{"crlf", func(s *scripted, m raw) { s.result(m, `{"content":[]}`+"\r") }, "", false},
 	{"unknown-notification", func(s *scripted, m raw) {
 		s.line(`{"jsonrpc":"2.0","method":"notifications/made/up","params":{"a":1}}`)
