@@ -142,6 +142,9 @@ func probeText(s *stream, r *mcp.Report) string {
 	if len(more) > 0 {
 		b.WriteString("  and " + strings.Join(more, ", ") + "\n")
 	}
+	for _, note := range r.Notes {
+		b.WriteString("  " + s.paint(styleYellow, "note") + "  " + escapeLine(note) + "\n")
+	}
 	return b.String()
 }
 
@@ -201,6 +204,7 @@ type probeReport struct {
 	Resources    int               `json:"resources"`
 	Templates    int               `json:"resourceTemplates"`
 	Prompts      int               `json:"prompts"`
+	Notes        []string          `json:"notes,omitempty"`
 }
 
 type probedTool struct {
@@ -221,6 +225,7 @@ func probeJSON(r *mcp.Report, err error) probeReport {
 	out.Name, out.Protocol, out.Server, out.Version = r.Name, r.Protocol, r.ServerName, r.ServerVersion
 	out.Instructions, out.ConnectedMs = r.Instructions, r.Connected.Milliseconds()
 	out.Resources, out.Templates, out.Prompts = r.Resources, r.Templates, r.Prompts
+	out.Notes = r.Notes
 	for i := range r.List {
 		t := &r.List[i]
 		out.Tools = append(out.Tools, probedTool{t.Name, t.Description, approvalOf(t), t.Annotations})

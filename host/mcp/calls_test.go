@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,21 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}
 	r, err := m.Test(ctx, "good")
 	if err != nil || r.Resources != 1 || r.Templates != 1 || r.Prompts != 1 || len(r.List) != 6 || r.State != StateReady {
+		t.Errorf("report %+v, %v", r, err)
+	}
+}
+
+// A server whose resources and prompts cannot be listed has tools all the same.
+func TestReportWithoutLists(t *testing.T) {
+	t.Parallel()
+	m := open(t, nil, remote(serveHTTP(t, &fakeHTTP{other: map[string]func(http.ResponseWriter, *http.Request, raw){
+		"initialize": func(w http.ResponseWriter, _ *http.Request, m raw) {
+			reply(w, m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"fake","version":"0"}}`)
+		},
+	}}).URL))
+	r, err := m.Test(testCtx(t), one(t, m).Name)
+	if err != nil || len(r.List) != 1 || len(r.Notes) != 2 || !strings.HasPrefix(r.Notes[0], "listing resources: ") ||
+		!strings.HasPrefix(r.Notes[1], "listing prompts: ") {
 		t.Errorf("report %+v, %v", r, err)
 	}
 }

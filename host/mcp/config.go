@@ -179,6 +179,8 @@ type Report struct {
 	List []host.MCPTool
 	// Resources, Templates and Prompts count what the server lists.
 	Resources, Templates, Prompts int
+	// Notes say what the server has and could not list.
+	Notes []string
 	// Instructions is the server's text for a model, cleaned and cut.
 	Instructions string
 	// Connected is the time until the handshake was over.

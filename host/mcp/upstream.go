@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // How a server that fails is tried again.
@@ -147,22 +148,31 @@ func (u *upstream) test(ctx context.Context) (*Report, error) {
 	r := &Report{Connected: time.Since(start), Instructions: s.instructions}
 	list := s.list.Load()
 	c := &client{t}
+	// Many servers say that they have resources or prompts and cannot list them, or not now: their tools work all the same.
 	if list.Resources {
 		resources, templates, err := c.resources(ctx)
-		if err != nil {
+		if ctx.Err() != nil {
 			return &Report{Status: t.status()}, fmt.Errorf("listing resources: %w", err)
 		}
 		r.Resources, r.Templates = len(resources), len(templates)
+		r.unlisted("resources", err)
 	}
 	if list.Prompts {
 		prompts, err := c.prompts(ctx)
-		if err != nil {
+		if ctx.Err() != nil {
 			return &Report{Status: t.status()}, fmt.Errorf("listing prompts: %w", err)
 		}
 		r.Prompts = len(prompts)
+		r.unlisted("prompts", err)
 	}
 	r.Status, r.List = t.status(), list.offered(&u.cfg)
 	return r, nil
+}
+
+func (r *Report) unlisted(what string, err error) {
+	if err != nil {
+		r.Notes = append(r.Notes, "listing "+what+": "+plaintext.Short(err.Error(), 300))
+	}
 }
 
 // close ends the connection for good.
