@@ -39,7 +39,7 @@ func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.Ra
 			if returns == nil {
 				returns = json.RawMessage("null")
 			}
-			out["schema"] = map[string]json.RawMessage{"parameters": t.Parameters, "returns": returns}
+			out["schema"] = map[string]any{"description": t.Description, "parameters": t.Parameters, "returns": returns}
 		}
 	}
 	c.answerJSON(request, out)

@@ -125,6 +125,42 @@ func TestOmissionsAreNamed(t *testing.T) {
 	}
 }
 
+// TestRequiredIsShownFirst keeps what a call cannot do without, wherever it stands, and the number of members.
+func TestRequiredIsShownFirst(t *testing.T) {
+	var properties []string
+	for i := range 150 {
+		properties = append(properties, fmt.Sprintf(`"p%03d":{"type":"string"}`, i))
+	}
+	s := server(tool("f", `{"properties":{`+strings.Join(properties, ",")+`},"required":["p149","p000"]}`))
+	got := body(t, s, 0)
+	for _, want := range []string{"    p000: string;\n", "    p097?: string;\n", "    p098?: string;\n    p149: string;\n    // 50 more\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got[max(0, len(got)-400):])
+		}
+	}
+}
+
+// TestCutTextsAreNamed wants a hint where the text about a tool or a parameter ends early.
+func TestCutTextsAreNamed(t *testing.T) {
+	const hint = `Texts are cut: MCP.srv.$api("f", { schema: true }) gives them.`
+	for name, test := range map[string]struct {
+		description, schema string
+		want                bool
+	}{
+		"whole":       {"Does it…", `{"properties":{"a":{"description":"short"}}}`, false},
+		"description": {strings.Repeat("word ", 300), `{}`, true},
+		"lines":       {strings.Repeat("a\n", 100), `{}`, true},
+		"parameter":   {"Does it.", `{"properties":{"a":{"description":"` + strings.Repeat("word ", 50) + `"}}}`, true},
+		"inner":       {"Does it.", `{"properties":{"a":{"properties":{"b":{"description":"` + strings.Repeat("word ", 50) + `"}}}}}`, true},
+	} {
+		tl := tool("f", test.schema)
+		tl.Description = test.description
+		if got := body(t, server(tl), 0); strings.Contains(got, hint) != test.want {
+			t.Errorf("%s: hint %v, want %v:\n%s", name, !test.want, test.want, clip(got))
+		}
+	}
+}
+
 // TestLessIsShownBeforeNothing keeps the outer properties of a tool that is too large to be shown whole.
 func TestLessIsShownBeforeNothing(t *testing.T) {
 	var inner, outer []string

@@ -111,7 +111,7 @@ type toolWriter struct {
 	shape         shape
 	steps         *int
 	params        []param
-	cut           bool
+	cut, short    bool
 }
 
 func (d *toolWriter) write(s *Server) string {
@@ -139,7 +139,7 @@ func (d *toolWriter) parameters() string {
 		return ""
 	}
 	t := w.combine(&k)
-	d.cut = d.cut || w.cut
+	d.cut, d.short = d.cut || w.cut, w.short
 	mark := ": "
 	if k.required.Size() <= 2 && !k.ref.Exists() && !k.allOf.Exists() && !k.anyOf.Exists() && !k.oneOf.Exists() {
 		mark = "?: "
@@ -157,7 +157,7 @@ func (d *toolWriter) result() string {
 	}
 	w := d.writer(d.output)
 	t := w.render(d.output)
-	d.cut = d.cut || w.cut
+	d.cut, d.short = d.cut || w.cut, d.short || w.short
 	if t.text == anything {
 		t.text = anyObject
 	}
@@ -171,14 +171,24 @@ func (d *toolWriter) writer(root catalog.Value) *writer {
 // comment writes what is known about the tool.
 func (d *toolWriter) comment(b *strings.Builder, s *Server) {
 	all := lines(d.tool.Description, maxDescription)
+	if len(all) > 0 {
+		d.short = d.short || shortened(all[len(all)-1], d.tool.Description)
+	}
 	if name := d.tool.Original; name != "" && !sameWords(name, d.tool.Name) {
 		all = append(all, "Named "+quote(firstRunes(name, maxTitle))+" by the server.")
 	}
 	for _, p := range d.params {
 		all = append(all, "@param "+p.name+" "+p.doc)
 	}
-	if d.cut {
-		all = append(all, fmt.Sprintf("Parts of the types are left out: MCP.%s.$api(%s, { schema: true }) gives them.", serverName(s), quote(toolName(d.tool))))
+	what := ""
+	switch {
+	case d.cut:
+		what = "Parts of the types are left out"
+	case d.short:
+		what = "Texts are cut"
+	}
+	if what != "" {
+		all = append(all, fmt.Sprintf("%s: MCP.%s.$api(%s, { schema: true }) gives them.", what, serverName(s), quote(toolName(d.tool))))
 	}
 	switch len(all) {
 	case 0:

@@ -50,7 +50,7 @@ type McpResourceList = {
 type McpPromptList = {
   prompts: { name: string; title?: string; description?: string; arguments?: { name: string; description?: string; required?: boolean }[] }[];
 };
-type McpApi = { server: string; declaration: string; tools?: string[]; tool?: string; id?: string; schema?: { parameters: unknown; returns: unknown } };
+type McpApi = { server: string; declaration: string; tools?: string[]; tool?: string; id?: string; schema?: { description: string; parameters: unknown; returns: unknown } };
 type McpPrompt = { description?: string; messages: { role: "user" | "assistant"; content: McpContent }[] };
 `
 )

@@ -64,6 +64,8 @@ func (w *writer) members(k *keywords) []memberText {
 	w.level++
 	defer func() { w.level-- }()
 	required := w.required(k)
+	// What a call needs is shown before what it may have, where there is no room for all.
+	room := w.shape.members - w.requiredMembers(k, required)
 	var out []memberText
 	more := 0
 	for name, p := range k.properties.Children() {
@@ -74,9 +76,12 @@ func (w *writer) members(k *keywords) []memberText {
 		if len(name) <= maxString {
 			key = propertyKey(name)
 		}
-		if key == "" || len(out) == w.shape.members || !w.pay(len(key)+4) {
+		if key == "" || len(out) == w.shape.members || !required[name] && room <= 0 || !w.pay(len(key)+4) {
 			more++
 			continue
+		}
+		if !required[name] {
+			room--
 		}
 		t, text := w.renderMember(p)
 		doc := ""
@@ -84,6 +89,7 @@ func (w *writer) members(k *keywords) []memberText {
 			if doc = line(text, maxParam); !w.pay(len(doc) + 8) {
 				doc = ""
 			}
+			w.short = w.short || shortened(doc, text)
 		}
 		if outermost && doc != "" {
 			*w.params = append(*w.params, param{key, doc})
@@ -111,6 +117,22 @@ func (w *writer) required(k *keywords) map[string]bool {
 	return set
 }
 
+// requiredMembers counts the properties that are required.
+func (w *writer) requiredMembers(k *keywords, required map[string]bool) (n int) {
+	if len(required) == 0 {
+		return 0
+	}
+	for name := range k.properties.Children() {
+		if !w.step(1) {
+			break
+		}
+		if required[name] {
+			n++
+		}
+	}
+	return n
+}
+
 // record adds what a schema says of properties that it does not name.
 func (w *writer) record(k *keywords, object typ) typ {
 	var others []typ
@@ -133,7 +155,7 @@ func (w *writer) record(k *keywords, object typ) typ {
 	case object.text != "":
 		return object
 	case len(others) == 0 && k.additional.IsFalse():
-		return typ{text: "{}"}
+		return typ{text: "Record<string, never>"} // {} takes "text" and 5
 	}
 	return record
 }

@@ -44,6 +44,11 @@ func lines(s string, limit int) []string {
 	return out
 }
 
+// shortened says that a text stands in a comment without its end.
+func shortened(shown, text string) bool {
+	return strings.HasSuffix(shown, "…") && !strings.HasSuffix(strings.TrimSpace(text), "…")
+}
+
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n")
 
 // cut shortens a text that is far too long before it is looked at: what is left holds limit runes and much white space.

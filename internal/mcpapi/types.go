@@ -45,6 +45,7 @@ type writer struct {
 	// params collects the texts about the members of the outermost object. If nil, they are comments inside of it.
 	params *[]param
 	cut    bool // something was left out
+	short  bool // a text about a member is not whole
 }
 
 type param struct{ name, doc string }

@@ -53,7 +53,7 @@ func TestTypes(t *testing.T) {
 		{`{"prefixItems":[{"type":"string"}],"items":{"type":["string","null"]}}`, `[string, ...(string | null)[]]`},
 		{`{"items":[{"type":"string"}],"additionalItems":false}`, `[string]`},
 		{`{"type":"object"}`, `Record<string, unknown>`},
-		{`{"type":"object","additionalProperties":false}`, `{}`},
+		{`{"type":"object","additionalProperties":false}`, `Record<string, never>`},
 		{`{"type":"object","additionalProperties":{"type":"number"}}`, `Record<string, number>`},
 		{`{"additionalProperties":{"type":"number"}}`, `Record<string, number>`},
 		{`{"patternProperties":{"^x":{"type":"number"},"*/":{"type":"string"}}}`, `Record<string, number | string>`},
