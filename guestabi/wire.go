@@ -57,7 +57,8 @@ type GuestNamespace struct {
 	Name string `json:"name"`
 	// Scope is a tree of pairs: ["v", JSON] is a value, ["c", number] a function that
 	// sends a MsgMember, ["o", {key: pair}] an object and ["a", [pair]] an array
-	// with functions somewhere in them.
+	// with functions somewhere in them; ["s", key] in an object is the same function
+	// as another key's, and not enumerable.
 	Scope json.RawMessage `json:"scope"`
 }
 

@@ -129,6 +129,20 @@ func TestMCPNamespace(t *testing.T) {
 	}
 }
 
+// TestMCPOriginalNames calls tools by the names that the server gave them, which no loop over its tools meets.
+func TestMCPOriginalNames(t *testing.T) {
+	s := &memoryServer{result: host.MCPResult{Structured: json.RawMessage(`{"number":7}`), Content: []host.MCPContent{text("made 7")}}}
+	r := setup(t, host.Options{MCP: []host.MCPServer{trackerServer(s)}})
+	res := exec(t, r, `
+		const t = MCP.issueTracker;
+		await t.create_issue({ title: "x" });
+		return [t.create_issue === t.createIssue, t["list-issues"] === t.listIssues && t.list_issues === t.listIssues, Object.keys(t).filter((k) => /[_-]/.test(k)), Object.isFrozen(t), typeof t.exec];`)
+	wantValue(t, res, `[true,true,[],true,"function"]`)
+	if got := s.calls(); !slices.Equal(got, []string{`create_issue {"title":"x"}`}) {
+		t.Errorf("the server got %q", got)
+	}
+}
+
 func TestMCPInlineAPI(t *testing.T) {
 	r := setup(t, host.Options{MCP: []host.MCPServer{trackerServer(&memoryServer{})}})
 	res := exec(t, r, `

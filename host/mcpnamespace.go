@@ -90,6 +90,8 @@ type mcpTree struct {
 	members []member
 }
 
+var underscored = strings.NewReplacer("-", "_", ".", "_", "/", "_", " ", "_")
+
 // growMCP writes the scope of the global MCP and numbers its functions.
 func growMCP(servers []*runMCPServer) (*mcpTree, error) {
 	t := &mcpTree{}
@@ -111,6 +113,14 @@ func growMCP(servers []*runMCPServer) (*mcpTree, error) {
 		for i, e := range s.entries {
 			js := s.api.Tools[i].Name
 			scope[js] = call([]string{name, js}, e)
+		}
+		for i := range s.entries { // models write the server's names, which they find in its texts
+			t := &s.api.Tools[i]
+			for _, other := range []string{t.Original, underscored.Replace(t.Original)} {
+				if _, taken := scope[other]; !taken && strings.Contains(underscored.Replace(other), "_") && !strings.HasPrefix(other, "_") {
+					scope[other] = pair{"s", t.Name}
+				}
+			}
 		}
 		for _, group := range []string{"resources", "prompts"} {
 			inner := map[string]pair{}

@@ -31,8 +31,12 @@ function grow(name, node) {
   const object = kind === 'a' ? [] : {};
   for (const key of ownKeys(rest)) {
     if (kind === 'a' && key === 'length') continue;
+    if (rest[key][0] === 's') continue;
     // $api and $search are no tools: loops over a server's tools pass them by.
     defineProperty(object, key, { __proto__: null, value: grow(key, rest[key]), enumerable: key[0] !== '$' });
+  }
+  for (const key of ownKeys(rest)) { // other names of functions: they work, and no loop meets them
+    if (rest[key][0] === 's') defineProperty(object, key, { __proto__: null, value: object[rest[key][1]] });
   }
   return freeze(object);
 }
