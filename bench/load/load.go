@@ -179,7 +179,7 @@ func (l *load) vanish(ctx context.Context, c *client, random *rand.Rand) {
 // keeps them, and after it the program that nobody waits for. They are looked at every quarter of the idle time, or every second if
 // that is more.
 func (o *settings) settleTime() time.Duration {
-	return max(o.idle, 2*o.ttl, resumeTime) + resumeTime + max(o.idle/4, time.Second) + 2*time.Second
+	return max(o.idle, o.ttl+o.snapshotTTL(), resumeTime) + resumeTime + max(o.idle/4, time.Second) + 2*time.Second
 }
 
 // settle waits until all sessions must be gone.

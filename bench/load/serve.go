@@ -66,6 +66,10 @@ func start(ctx context.Context, o settings, dir string) (*serving, error) {
 	return s, s.listening(stderr)
 }
 
+// snapshotTTL is how long a suspended cell waits for its client, which may have lost its
+// connection just then.
+func (o settings) snapshotTTL() time.Duration { return max(o.ttl, time.Second) + 2*resumeTime }
+
 // resumeTime is how long a client may take to come back when its connection breaks: a
 // second before its first attempt.
 const resumeTime = 5 * time.Second
@@ -77,7 +81,7 @@ func (s *serving) files(o settings, dir string) ([]string, error) {
 		return nil, err
 	}
 	config, err := json.Marshal(map[string]any{
-		"tools": map[string]any{"codeMode": map[string]any{"enabled": true, "maxSuspendedRuns": 4096, "snapshotTtlSeconds": max(1, int(o.ttl.Seconds()))}},
+		"tools": map[string]any{"codeMode": map[string]any{"enabled": true, "maxSuspendedRuns": 4096, "snapshotTtlSeconds": int(o.snapshotTTL().Seconds())}},
 		"mcp": map[string]any{"servers": map[string]any{"load": map[string]any{
 			"command": self, "env": map[string]any{ledgerVariable: s.ledger, lifeVariable: o.life.String()}, "limits": map[string]any{"maxConcurrent": 64},
 		}}},
