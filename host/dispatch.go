@@ -144,7 +144,9 @@ func refusal(message, code string) *ToolError {
 // included: a guest cannot tell the two apart.
 func (r *Run) unknownTool(id string) *ToolError {
 	msg := fmt.Sprintf("no tool has the id %q", plaintext.Clip(id, 200))
-	if s := r.cat.Suggest(id); len(s) > 0 {
+	if how := r.mcpInstead(id); how != "" {
+		msg += " here; " + how
+	} else if s := r.cat.Suggest(id); len(s) > 0 {
 		msg += "; did you mean " + strings.Join(s, ", ") + "?"
 	} else {
 		msg += "; find ids with tools.search(query)"

@@ -171,6 +171,10 @@ func (c *cell) explain(t *thrownError) *runError {
 		e.message = "the program threw an empty text"
 	case t.Name == "ReferenceError" && t.Message == "require is not defined":
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "require is not available: use the tools that ALL_TOOLS lists"
+	default:
+		if hint := c.absent(e.message, e.line, e.column); hint != "" {
+			e.message += ": " + hint
+		}
 	}
 	return e
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -47,9 +46,6 @@ func failureText(s *stream, src *source, res *host.Result, limits host.CodeModeC
 	}
 	fmt.Fprintf(&b, "%s %s\n", s.paint(styleDim, "reason:"), reasonText(res))
 	hint := hintFor(res, limits)
-	if hint == "" && found {
-		hint = absentToolHint(res, line)
-	}
 	if hint != "" && !strings.HasSuffix(res.Error, hint) {
 		fmt.Fprintf(&b, "%s %s\n", s.paint(styleDim, "hint:"), hint)
 	}
@@ -118,6 +114,9 @@ func hintFor(res *host.Result, limits host.CodeModeConfig) string {
 	case guestabi.ReasonInternalError, guestabi.ReasonSnapshotRestoreFailed:
 		return "this is a fault of Cloister or of the machine; --trace FILE records what happened"
 	case guestabi.ReasonGuestError:
+		if strings.Contains(res.Error, ": there is no tools.") || strings.Contains(res.Error, ": there is no MCP.") {
+			return "cloister catalog list, with the same flags, shows what there is"
+		}
 		return missingHint(res.Error)
 	}
 	return ""
@@ -150,24 +149,4 @@ func missingHint(text string) string {
 		return ""
 	}
 	return missingNames[name]
-}
-
-// absentToolHint recognises a call of tools.NAME where there is no such tool: the
-// engine only says that something is not a function.
-func absentToolHint(res *host.Result, line string) string {
-	at := res.Column - 1
-	if res.Error != "TypeError: not a function" || at <= 0 || at >= len(line) {
-		return ""
-	}
-	if line[at] == '.' { // the engine's place; that of TypeScript is behind it
-		at++
-	}
-	if !strings.HasSuffix(line[:at], "tools.") {
-		return ""
-	}
-	name := line[at:]
-	if end := strings.IndexFunc(name, func(c rune) bool { return c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }); end >= 0 {
-		name = name[:end]
-	}
-	return fmt.Sprintf("no tool can be called as tools.%s; cloister catalog list, with the same flags, shows what there is", escapeLine(clip(name, 60)))
 }
