@@ -110,3 +110,16 @@ func TestHostileLists(t *testing.T) {
 		})
 	}
 }
+
+// TestSchemaKeepsItsOrder: what a server's author puts first stands first in declarations.
+func TestSchemaKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	got, err := decodeTool([]byte(`{"name":"t","inputSchema":{ "type":"object", "properties":{"thought":{},"again":{},"b":{}} }}`))
+	if err != nil || string(got.Parameters) != `{"type":"object","properties":{"thought":{},"again":{},"b":{}}}` {
+		t.Fatalf("%s, %v", got.Parameters, err)
+	}
+	sorted, err := decodeTool([]byte(`{"name":"t","inputSchema":{"properties":{"again":{},"b":{},"thought":{}},"type":"object"}}`))
+	if err != nil || !sameTool(got, sorted) {
+		t.Errorf("another order is another tool: %v", err)
+	}
+}
