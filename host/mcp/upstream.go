@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -170,9 +171,15 @@ func (u *upstream) test(ctx context.Context) (*Report, error) {
 }
 
 func (r *Report) unlisted(what string, err error) {
-	if err != nil {
-		r.Notes = append(r.Notes, "listing "+what+": "+plaintext.Short(err.Error(), 300))
+	if err == nil {
+		return
 	}
+	text := err.Error()
+	var te *host.ToolError
+	if errors.As(err, &te) {
+		text = te.Message // without the cause, which it has in it
+	}
+	r.Notes = append(r.Notes, "listing "+what+": "+plaintext.Short(text, 300))
 }
 
 // close ends the connection for good.
