@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -19,7 +20,7 @@ func TestApprovalPending(t *testing.T) {
 	always.Approval = host.ApprovalAlways
 	answers := make(chan host.Decision)
 	failing := errors.New("the phone is off")
-	o := host.Options{Tools: []host.RawTool{careful, always}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}}
+	o := host.Options{Tools: []host.RawTool{careful, always}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}, ApprovalHint: "answer at the desk"}
 	o.Approve = func(ctx context.Context, c *host.ToolCall) (host.Decision, error) {
 		if c.Name == "always" {
 			return host.Decision{}, failing
@@ -38,8 +39,15 @@ func TestApprovalPending(t *testing.T) {
 	if len(res.Pending) != 1 || !res.Pending[0].Approval || res.Pending[0].Tool != "cloister:core:careful" {
 		t.Errorf("pending %+v", res.Pending)
 	}
+	const message = "The call of cloister:core:careful waits for approval: answer at the desk"
+	if text, err := res.MarshalJSON(); err != nil || !strings.Contains(string(text), `"reason":"approval","message":"`+message+`","pendingToolCalls"`) {
+		t.Errorf("%s, %v", text, err)
+	}
 	res = waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: 100})
 	wantWaiting(t, res, guestabi.WaitApproval)
+	if res.Message != message {
+		t.Errorf("wait says %q", res.Message)
+	}
 	if len(log.Calls()) != 0 {
 		t.Error("the tool ran before it was approved")
 	}
@@ -66,6 +74,22 @@ func TestApprovalPending(t *testing.T) {
 	r = setup(t, host.Options{Tools: []host.RawTool{none}})
 	if x := catch(t, r, "tools.none({})"); x.Code != "approval_unavailable" {
 		t.Errorf("without an approver: %+v", x)
+	}
+}
+
+func TestApprovalMessage(t *testing.T) {
+	h := newHost(t, host.Options{})
+	for want, tools := range map[string][]string{
+		"The call of a waits for approval by a person":                    {"a"},
+		"2 calls of a wait for approval by a person":                      {"a", "a"},
+		"Calls of a and b wait for approval by a person":                  {"a", "b", "a"},
+		"Calls of a, b and c wait for approval by a person":               {"a", "b", "c"},
+		"Calls of a, b, c and 2 more tools wait for approval by a person": {"a", "b", "c", "d", "e"},
+		"A call waits for approval by a person":                           nil,
+	} {
+		if got := h.ApprovalMessage(tools...); got != want {
+			t.Errorf("%q: got %q", want, got)
+		}
 	}
 }
 

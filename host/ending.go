@@ -273,6 +273,15 @@ func isIdentifierByte(b byte) bool {
 func (c *cell) result(r *Result) *Result {
 	r.Output = c.output
 	r.Attachments = c.files.ofResult(r)
+	if r.Waiting == guestabi.WaitApproval {
+		var tools []string
+		for i := range r.Pending {
+			if r.Pending[i].Approval {
+				tools = append(tools, r.Pending[i].Tool)
+			}
+		}
+		r.Message = c.h.ApprovalMessage(tools...)
+	}
 	t := c.telemetry
 	c.run.fillTelemetry(&t)
 	t.CalledTools = append([]string{}, t.CalledTools...)

@@ -136,7 +136,7 @@ func checkShape(t testing.TB, res *host.Result) {
 	}[res.Status]
 	optional := map[guestabi.Status][]string{
 		guestabi.StatusCompleted: {"output"},
-		guestabi.StatusWaiting:   {"output", "pendingToolCalls"},
+		guestabi.StatusWaiting:   {"output", "message", "pendingToolCalls"},
 		guestabi.StatusFailed:    {"output", "reason", "line", "column"},
 	}[res.Status]
 	if required == nil {

@@ -300,6 +300,66 @@ func TestMCPServersDoNotTakeEachOtherDown(t *testing.T) {
 		`[["bad","issueTracker"],"function","undefined","function"]`)
 }
 
+// TestMCPMissingServers: the description names servers that are not available, as far as
+// the run may know of them, and nothing of what they said.
+func TestMCPMissingServers(t *testing.T) {
+	good, down := trackerServer(&memoryServer{}), host.MCPServer{Name: "my-shop", Err: errors.New("evil words")}
+	const line = "- MCP.myShop: not available now\n"
+	plain := host.RawTool{Name: "plain", Call: func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage("1"), nil }}
+	for name, c := range map[string]struct {
+		o    host.Options
+		run  host.RunOptions
+		want bool
+	}{
+		"beside others":           {o: host.Options{MCP: []host.MCPServer{good, down}}, want: true},
+		"alone":                   {o: host.Options{MCP: []host.MCPServer{down}, Tools: []host.RawTool{plain}}, want: true},
+		"denied":                  {o: host.Options{MCP: []host.MCPServer{good, down}, Deny: []string{"my-shop"}}},
+		"denied for the run":      {o: host.Options{MCP: []host.MCPServer{good, down}}, run: host.RunOptions{Deny: []string{"mcp:my-shop:*"}}},
+		"not allowed":             {o: host.Options{MCP: []host.MCPServer{good, down}, Allow: []string{"issue-tracker"}}},
+		"hidden by policy":        {o: host.Options{MCP: []host.MCPServer{good, down}, Policy: showPolicy(func(f *host.ToolFacts) bool { return f.Owner != "my-shop" })}},
+		"a name that another has": {o: host.Options{MCP: []host.MCPServer{good, {Name: "issue.tracker", Err: errors.New("evil words")}}}},
+	} {
+		h := newHost(t, c.o)
+		d := newRun(t, h, c.run).Surface()[0].Description
+		if strings.Contains(d, line) != c.want || strings.Contains(d, "evil") || strings.Contains(d, "not available") != c.want {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	h := newHost(t, host.Options{MCP: []host.MCPServer{good, down}})
+	scopes := []host.RunOptions{{}, {Deny: []string{"my-shop"}}, {}}
+	for i, want := range []bool{true, false, true} {
+		if d := newRun(t, h, scopes[i]).Surface()[0].Description; strings.Contains(d, line) != want {
+			t.Errorf("run %d: %s", i, d)
+		}
+	}
+	back := host.MCPServer{Name: "my-shop", Client: &memoryServer{}, Tools: []host.MCPTool{{Name: "buy"}}}
+	if err := h.SetMCP(t.Context(), []host.MCPServer{good, back}); err != nil {
+		t.Fatal(err)
+	}
+	if d := newRun(t, h, host.RunOptions{}).Surface()[0].Description; strings.Contains(d, "not available") || !strings.Contains(d, "- MCP.myShop: buy\n") {
+		t.Errorf("after it came back: %s", d)
+	}
+	many := []host.MCPServer{good}
+	for i := range 70 {
+		many = append(many, host.MCPServer{Name: fmt.Sprintf("s%02d", i), Err: errors.New("x")})
+	}
+	d := newRun(t, newHost(t, host.Options{MCP: many}), host.RunOptions{}).Surface()[0].Description
+	if !strings.Contains(d, "- MCP.s63: not available now\n- 6 more: not available now\n") {
+		t.Errorf("many: %s", d)
+	}
+}
+
+// showPolicy is a policy that shows the tools that it is true for.
+type showPolicy func(*host.ToolFacts) bool
+
+func (f showPolicy) Visible(_ context.Context, _ host.Scope, tool *host.ToolFacts) (host.PolicyDecision, error) {
+	return host.PolicyDecision{Allow: f(tool)}, nil
+}
+
+func (f showPolicy) Authorize(_ context.Context, c *host.PolicyCall) (host.PolicyDecision, error) {
+	return host.PolicyDecision{Allow: f(c.Tool)}, nil
+}
+
 func TestMCPStatus(t *testing.T) {
 	h := newHost(t, host.Options{MCP: []host.MCPServer{
 		trackerServer(&memoryServer{}), {Name: "down", Err: errors.New("it does not start")},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -44,6 +45,37 @@ func visibleMCP(ts *toolset, cat *catalog.Catalog) []*runMCPServer {
 		out[i].api.Name = name
 	}
 	return out
+}
+
+// missingMCP names the servers that are not available, as far as the run may know of
+// them. Their tools are not known: what any server may have stands for them before rules
+// and policy, which would hide the tools of a server that is denied.
+func (h *Host) missingMCP(ctx context.Context, scope Scope, ts *toolset, layers []catalog.Layer) []string {
+	var out []string
+	for _, s := range ts.mcp {
+		if s.Err == nil {
+			continue
+		}
+		const name = "resources/list"
+		facts := &ToolFacts{ID: catalog.SourceMCP + ":" + s.Name + ":" + name, Source: catalog.SourceMCP, Owner: s.Name, Name: name, Approval: ApprovalNever}
+		e := catalog.Entry{Name: name, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Ref: &toolRef{mcp: true, facts: facts}}
+		if !catalog.Check(&e, layers...).Visible {
+			continue
+		}
+		if seen, _ := h.visible(ctx, scope, []catalog.Entry{e}); len(seen) > 0 {
+			out = append(out, s.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// missingNames gives the names that servers would have in MCP, but for those that others
+// have now.
+func missingNames(there []*runMCPServer, missing []string) []string {
+	return slices.DeleteFunc(mcpapi.ServerNames(missing), func(name string) bool {
+		return slices.ContainsFunc(there, func(s *runMCPServer) bool { return s.api.Name == name })
+	})
 }
 
 func newRunMCPServer(title string, entries []*catalog.Entry) *runMCPServer {
@@ -153,7 +185,10 @@ const (
 // budget goes. Their descriptions are in the declarations, which a cell reads.
 func (v *view) describeMCP() string {
 	if len(v.mcp) == 0 {
-		return ""
+		if len(v.missing) == 0 {
+			return ""
+		}
+		return "\nMCP servers.\n" + v.describeMissing()
 	}
 	var b strings.Builder
 	b.WriteString(`
@@ -166,6 +201,21 @@ MCP servers. await MCP.$search("what you need", { limit: 5 }) finds their tools.
 			break
 		}
 		fmt.Fprintf(&b, "- MCP.%s: %s\n", s.api.Name, s.summary(share))
+	}
+	b.WriteString(v.describeMissing())
+	return b.String()
+}
+
+// describeMissing names the servers that are not available. Why is for the operator: what
+// a server says of its failure does not go to the model.
+func (v *view) describeMissing() string {
+	var b strings.Builder
+	for i, name := range v.missing {
+		if i == maxMCPShown {
+			fmt.Fprintf(&b, "- %d more: not available now\n", len(v.missing)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- MCP.%s: not available now\n", name)
 	}
 	return b.String()
 }

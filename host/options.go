@@ -29,6 +29,10 @@ type Options struct {
 	// calls are refused. It may block as long as it takes: meanwhile the call
 	// shows as pending with reason "approval".
 	Approve func(ctx context.Context, call *ToolCall) (Decision, error)
+	// ApprovalHint is one sentence for people on where approvals are answered, such as
+	// "answer with: cloister approvals". It is in the Message of results that wait for
+	// approval, which a model passes on to its user.
+	ApprovalHint string
 	// OnInterrupt resolves what a plugin asks by an interrupt. Without it the call
 	// shows as pending with method "interrupt", and Run.Resolve or Run.Reject
 	// answers. It may block as long as it takes.

@@ -39,6 +39,9 @@ type Result struct {
 	RunID   string
 	Waiting guestabi.WaitReason
 	Pending []PendingToolCall
+	// Message is set while the run waits for approval: one sentence for people on what waits, and
+	// with Options.ApprovalHint on where that is answered.
+	Message string
 	// Error, Code, Reason, Line and Column are set for a failed run. Line and
 	// Column count from 1 in the source given, and are 0 where unknown.
 	Error        string
@@ -118,10 +121,11 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			Status    guestabi.Status     `json:"status"`
 			RunID     string              `json:"runId"`
 			Reason    guestabi.WaitReason `json:"reason"`
+			Message   string              `json:"message,omitempty"`
 			Pending   []PendingToolCall   `json:"pendingToolCalls,omitempty"`
 			Output    []OutputItem        `json:"output,omitempty"`
 			Telemetry Telemetry           `json:"telemetry"`
-		}{r.Status, r.RunID, r.Waiting, r.Pending, r.Output, r.Telemetry})
+		}{r.Status, r.RunID, r.Waiting, r.Message, r.Pending, r.Output, r.Telemetry})
 	}
 	return json.Marshal(struct {
 		Status    guestabi.Status `json:"status"`

@@ -91,11 +91,15 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	}
 	scope := Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
 	entries, hidden := h.visible(ctx, scope, entries)
-	build := func() (*view, error) { return h.newView(tools, entries, hidden, layers) }
+	var missing []string
+	if !o.DisableTools {
+		missing = h.missingMCP(ctx, scope, tools, layers)
+	}
+	build := func() (*view, error) { return h.newView(tools, entries, hidden, missing, layers) }
 	var v *view
 	if len(o.ClientTools) > 0 {
 		v, err = build()
-	} else if key, kerr := viewKey(&o, hidden); kerr != nil {
+	} else if key, kerr := viewKey(&o, hidden, missing); kerr != nil {
 		return nil, fmt.Errorf("naming the run's tools: %w", kerr)
 	} else {
 		v, err = tools.views.get(key, build)

@@ -18,6 +18,7 @@ type view struct {
 	hidden      map[string]string // ids that the policy hides, and the rules
 	shown       []*pluginNamespace
 	mcp         []*runMCPServer
+	missing     []string         // MCP servers that are not available now, as MCP would have them
 	tools       []*catalog.Entry // as the guest numbers them
 	catalogKey  string
 	mcpTree     func() (*mcpTree, error)
@@ -25,12 +26,13 @@ type view struct {
 	direct      func() []ToolDefinition // the surface without code mode
 }
 
-func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]string, layers []catalog.Layer) (*view, error) {
+func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]string, missing []string, layers []catalog.Layer) (*view, error) {
 	cat, err := catalog.Build(entries, layers...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTool, err)
 	}
 	v := &view{cat: cat, hidden: hidden, catalogKey: cat.Digest(), shown: visibleNamespaces(ts, cat), mcp: visibleMCP(ts, cat), tools: cat.GuestTools()}
+	v.missing = missingNames(v.mcp, missing)
 	v.mcpTree = sync.OnceValues(func() (*mcpTree, error) { return growMCP(v.mcp) })
 	v.description = sync.OnceValue(func() string { return h.describeExec(v) })
 	v.direct = sync.OnceValue(func() []ToolDefinition { return directSurface(cat.Entries()) })
@@ -48,8 +50,8 @@ type views struct {
 
 // viewKey names what a run without client tools sees of a toolset. The policy was
 // asked before: what it hides is part of the key, and so are the rules, which the
-// trace names.
-func viewKey(o *RunOptions, hidden map[string]string) (string, error) {
+// trace names, and the servers that are missing as far as the run may know of them.
+func viewKey(o *RunOptions, hidden map[string]string, missing []string) (string, error) {
 	rules := make([][2]string, 0, len(hidden))
 	for _, id := range slices.Sorted(maps.Keys(hidden)) {
 		rules = append(rules, [2]string{id, hidden[id]})
@@ -58,7 +60,8 @@ func viewKey(o *RunOptions, hidden map[string]string) (string, error) {
 		Sandboxed, DisableTools bool
 		Allow, Deny             []string
 		Hidden                  [][2]string
-	}{o.Sandboxed, o.DisableTools, o.Allow, o.Deny, rules})
+		Missing                 []string
+	}{o.Sandboxed, o.DisableTools, o.Allow, o.Deny, rules, missing})
 	return string(key), err
 }
 

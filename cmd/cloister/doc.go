@@ -54,7 +54,8 @@
 //	    approvalTokens: { desk: { env: "DESK_TOKEN" } },  // beside the one that is made
 //	    allowedOrigins: ["https://app.example"], allowedHosts: ["tools.example"],
 //	    instructions: "",             // for the client's model
-//	    limits: { maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000, resumeTimeoutMs: 15000 },
+//	    limits: { maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000, resumeTimeoutMs: 15000,
+//	              approvalWaitMs: 45000 },  // of a call without code mode, where the client cannot ask; 0: as long as the client waits
 //	  },
 //	  approvals: {
 //	    ttlSeconds: 86400,            // how long a cell waits for an answer
@@ -144,7 +145,10 @@
 //
 // What a server lists is kept in the cache folder, and it is started when a cell calls
 // it; "mcp test" and "lock" ask it anew. One that cannot be had is named on standard
-// error and in "catalog list", and takes nothing else down.
+// error and in "catalog list", and takes nothing else down. A command waits for servers
+// 10 seconds at most, "mcp test", "mcp add" and "lock" with the server's name as long as
+// limits.connectTimeoutMs says. One that was waited for in vain is waited for only a second
+// for the next 10 minutes, until "mcp test" has reached it.
 //
 // The lock file holds the tools of servers as it does those of plugins. A server of
 // mcp.json is held to the lock file of the data folder, where "mcp add" writes its tools,

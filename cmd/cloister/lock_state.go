@@ -68,7 +68,7 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 	if manager == nil || err != nil {
 		return s, err
 	}
-	err = s.addServers(freshServers(ctx, manager), cfg, ids)
+	err = s.addServers(freshServers(ctx, manager, ids), cfg, ids)
 	return s, errors.Join(err, manager.Close())
 }
 

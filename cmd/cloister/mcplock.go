@@ -140,7 +140,7 @@ func (s *lockState) addServers(servers []host.MCPServer, cfg *config, ids []stri
 	for i := range servers {
 		server := &servers[i]
 		if server.Err != nil {
-			s.failed = append(s.failed, failedServer{server.Name, server.Err.Error()})
+			s.failed = append(s.failed, failedServer{server.Name, whyUnavailable(server.Err)})
 			continue
 		}
 		if c := cfg.mcp.find(server.Name); c == nil || !heldTo(s.file, s.path == own, c) && !namesServer(ids, server.Name) {
@@ -164,7 +164,7 @@ func namesServer(ids []string, server string) bool {
 
 // note says what a server that cannot be asked means for the lock file.
 func (f failedServer) note() string {
-	return fmt.Sprintf("the MCP server %s is not available, and what is locked of it stays: %s", f.Server, f.Error)
+	return fmt.Sprintf("the MCP server %s is not available, and what is locked of it stays: %s; cloister mcp test %s waits for it and says more", f.Server, f.Error, f.Server)
 }
 
 // completeLocked offers installed plugins and MCP servers.

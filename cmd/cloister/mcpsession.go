@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,14 +84,25 @@ type mcpSet struct {
 	servers []host.MCPServer
 }
 
+// startTime is how long a command waits for MCP servers whose tools are not in the cache.
+// It goes on without slower ones; to serve they come later.
+const startTime = 10 * time.Second
+
 // openMCP makes the tool lists of the servers known: from the cache, or by starting
-// them. One that fails takes nothing else down.
+// them, as far as that goes quickly. One that fails takes nothing else down.
 func (f *toolFlags) openMCP(ctx context.Context, cfg *config, o *mcp.Options) (*mcpSet, error) {
 	manager, err := f.newManager(cfg, o)
 	if manager == nil || err != nil {
 		return &mcpSet{}, err
 	}
-	return &mcpSet{manager, manager.Load(ctx)}, nil
+	return &mcpSet{manager, loadServers(ctx, manager)}, nil
+}
+
+// loadServers waits for servers no longer than startTime.
+func loadServers(ctx context.Context, manager *mcp.Manager) []host.MCPServer {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return manager.Load(ctx)
 }
 
 // newManager makes a manager of the servers that the flags leave; nil if none is
@@ -146,17 +158,24 @@ func mcpCache() string {
 const maxFresh = 16
 
 // freshServers connects to all servers, whatever the cache says, and gives what they
-// list now. Those that are disabled are left out.
-func freshServers(ctx context.Context, manager *mcp.Manager) []host.MCPServer {
+// list now. Those that are disabled are left out. Those that ids name are waited for as
+// long as their own limit says, others no longer than startTime.
+func freshServers(ctx context.Context, manager *mcp.Manager, ids []string) []host.MCPServer {
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, maxFresh)
 	for _, s := range manager.Status() {
 		if s.State == mcp.StateDisabled {
 			continue
 		}
+		ctx := ctx
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
+			if !namesServer(ids, s.Name) {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, startTime)
+				defer cancel()
+			}
 			_, _ = manager.Test(ctx, s.Name) // an error is in the server's own state as well
 		})
 	}
@@ -172,7 +191,8 @@ func mcpNotes(status []host.MCPStatus, manager *mcp.Manager, cfg *config) []stri
 	}
 	for _, s := range status {
 		if s.Err != nil {
-			notes = append(notes, fmt.Sprintf("the MCP server %s is not available: %v", s.Name, s.Err))
+			notes = append(notes, fmt.Sprintf("the MCP server %s is not available: %s; cloister mcp test %s waits for it and says more, cloister mcp disable %s leaves it out",
+				s.Name, whyUnavailable(s.Err), s.Name, s.Name))
 		}
 		for _, err := range s.Faults {
 			notes = append(notes, "tool not in the catalog: "+err.Error())
@@ -187,6 +207,12 @@ func mcpNotes(status []host.MCPStatus, manager *mcp.Manager, cfg *config) []stri
 		}
 	}
 	return notes
+}
+
+// whyUnavailable is the error of a server, without the words that it begins with where
+// they were said already.
+func whyUnavailable(err error) string {
+	return strings.TrimPrefix(err.Error(), mcp.ErrUnavailable.Error()+": ")
 }
 
 // driftNotes says which tools are not as they were agreed to. The tools of a server

@@ -54,6 +54,11 @@ func (c *config) readServe(r *configReader) keys {
 					s.limits.ResumeTimeout = -1 // for the gateway zero means the default
 				}
 			}),
+			"approvalWaitMs": r.count(0, 3600*1000, func(n int) {
+				if s.limits.ApprovalWait = time.Duration(n) * time.Millisecond; n == 0 {
+					s.limits.ApprovalWait = -1 // likewise
+				}
+			}),
 			"idleTimeoutMs": r.count(1000, 7*24*3600*1000, func(n int) { s.limits.IdleTimeout = time.Duration(n) * time.Millisecond }),
 		}),
 	}

@@ -115,7 +115,7 @@ func (s *service) reload(ctx context.Context) {
 		fail(err)
 		return
 	}
-	s.load(ctx)
+	loadServers(ctx, s.manager)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending {

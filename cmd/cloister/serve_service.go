@@ -44,9 +44,6 @@ type service struct {
 	ending bool
 }
 
-// startTime is how long the start waits for MCP servers. Slower ones join later.
-const startTime = 10 * time.Second
-
 // startService opens everything. Nothing is served yet.
 func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *service, err error) {
 	cfg.codeMode.Enabled = !f.noCodeMode && !cfg.turnedOff
@@ -71,7 +68,7 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *
 	elicit := !f.noElicit && !cfg.approvals.noElicit
 	if elicit || !f.noApprovals {
 		s.approvals = host.NewApprovalQueue()
-		o.host.Approve = s.approvals.Approve
+		o.host.Approve, o.host.ApprovalHint = s.approvals.Approve, f.approvalHint()
 	}
 	opts, err := s.options(&f.tools, &o)
 	if err != nil {
@@ -89,7 +86,7 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *
 	if s.manager, err = newManager(servers, &mcp.Options{Logger: s.log, Stderr: s.serverLine, OnChange: s.serversChanged}); err != nil {
 		return s, err
 	}
-	s.mcp = &mcpSet{manager: s.manager, servers: s.load(ctx)}
+	s.mcp = &mcpSet{manager: s.manager, servers: loadServers(ctx, s.manager)}
 	if opts.Lock, err = s.agreed(); err != nil {
 		return s, err
 	}
@@ -110,11 +107,16 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *
 	return s, hostError(err)
 }
 
-// load makes the servers' tools known, as far as that goes quickly.
-func (s *service) load(ctx context.Context) []host.MCPServer {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	return s.manager.Load(ctx)
+// approvalHint says where calls that wait are answered, for people who read it in their
+// client.
+func (f *serveFlags) approvalHint() string {
+	switch {
+	case f.noApprovals:
+		return "only a client that can ask its user (elicitation) can answer here"
+	case f.http != "":
+		return "answer with: cloister approvals (in a terminal of the machine that runs cloister serve, or with --url and --token-file elsewhere)"
+	}
+	return "answer with: cloister approvals (in a terminal of this machine)"
 }
 
 // scope gives the options of a client's runs.

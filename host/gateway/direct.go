@@ -20,11 +20,16 @@ type directCall struct {
 	res    *host.CallResult // when done is closed
 	err    error
 	expiry *time.Timer // while no request waits for it
+	same   string      // what the same call again has in common with it; empty for a call that cannot be
 }
 
 // detachedLifetime is how long a call waits for the client to come back with the
 // user's answer.
 const detachedLifetime = time.Hour
+
+// answerLifetime is how long the answer of a call that was told to wait is kept for the
+// same call: what a tool gave an hour ago is no answer to a question of now.
+const answerLifetime = 10 * time.Minute
 
 // maxDetached bounds the calls of a session that wait for the client to come back.
 const maxDetached = 64
@@ -32,7 +37,7 @@ const maxDetached = 64
 // directTool answers a call of a tool where code mode is off: a tool's failure is for
 // the model, any other is not.
 func (c *call) directTool(ctx context.Context, def *host.ToolDefinition) (*mcp.CallToolResult, error) {
-	out, err := c.direct(ctx, func(ctx context.Context) (*host.CallResult, error) {
+	out, err := c.direct(ctx, c.sameAs(def.ID), func(ctx context.Context) (*host.CallResult, error) {
 		return c.run.CallTool(ctx, host.CallInput{ID: def.ID, CallID: c.id, Input: c.args})
 	})
 	var te *host.ToolError
@@ -58,10 +63,15 @@ type directAnswer struct {
 // it and a dot.
 type work func(ctx context.Context) (*host.CallResult, error)
 
+// sameAs names what a call asks for: the tool or the method, and the arguments.
+func (c *call) sameAs(what string) string { return what + "\n" + argumentsHash(c.args) }
+
 // direct does the work of a call, or goes on with what an earlier round began, and
-// puts to the user what needs approval. A failure is a *host.ToolError, or an error
-// for the client.
-func (c *call) direct(ctx context.Context, do work) (*directAnswer, error) {
+// puts to the user what needs approval. Where the user cannot be asked, a call that
+// waits for approval for too long is left to wait by itself, if same is not empty: the
+// next call with the same one goes on with it. A failure is a *host.ToolError, or an
+// error for the client.
+func (c *call) direct(ctx context.Context, same string, do work) (*directAnswer, error) {
 	var d *directCall
 	if c.answered != nil {
 		if d = c.s.attachCall(c.answered.Call); d == nil {
@@ -69,8 +79,16 @@ func (c *call) direct(ctx context.Context, do work) (*directAnswer, error) {
 		}
 		c.s.live.follow(c.id, d.id)
 		c.take(c.answered)
+	} else if d = c.s.attachSame(same); d != nil {
+		c.s.live.follow(c.id, d.id)
 	} else {
-		d = c.begin(ctx, do)
+		d = c.begin(ctx, same, do)
+	}
+	wait, since := c.s.g.o.Limits.ApprovalWait, time.Now()
+	late := time.NewTimer(max(wait, 0))
+	defer late.Stop()
+	if wait < 0 || same == "" {
+		late.Stop()
 	}
 	for {
 		changed := c.changed()
@@ -79,7 +97,7 @@ func (c *call) direct(ctx context.Context, do work) (*directAnswer, error) {
 				return c.detach(d, open)
 			}
 			if err := c.askAll(ctx, open); errors.Is(err, errCannotAsk) {
-				c.asks = false // another approver may answer
+				c.asks, since = false, time.Now() // another approver may answer
 			}
 			continue
 		}
@@ -91,6 +109,24 @@ func (c *call) direct(ctx context.Context, do work) (*directAnswer, error) {
 			}
 			return &directAnswer{res: d.res}, nil
 		case <-changed:
+		case <-late.C:
+			open := c.questions(d.id)
+			switch {
+			case c.asks || len(open) == 0:
+				late.Reset(wait)
+			case since.Before(open[0].Since):
+				since = open[0].Since
+				fallthrough
+			default:
+				if left := wait - time.Since(since); left > 0 {
+					late.Reset(left)
+				} else if c.s.keepCall(d) {
+					return nil, c.waits(d, open)
+				} else {
+					c.withdraw(open)
+					late.Reset(wait)
+				}
+			}
 		case <-ctx.Done():
 			d.cancel()
 			<-d.done
@@ -108,12 +144,12 @@ func (c *call) changed() <-chan struct{} {
 
 // begin starts the call. It ends with the request, or with the session's run where it
 // may outlive the request.
-func (c *call) begin(ctx context.Context, do work) *directCall {
-	if c.asks && c.rounds {
+func (c *call) begin(ctx context.Context, same string, do work) *directCall {
+	if c.asks && c.rounds || same != "" {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d := &directCall{id: c.id, cancel: cancel, done: make(chan struct{})}
+	d := &directCall{id: c.id, cancel: cancel, done: make(chan struct{}), same: same}
 	run := c.run
 	c.s.keep(run) // a call keeps the run it was made in
 	go func() {
@@ -127,19 +163,8 @@ func (c *call) begin(ctx context.Context, do work) *directCall {
 
 // detach leaves a call to wait for the user's answer, which the next request brings.
 func (c *call) detach(d *directCall, open []host.PendingApproval) (*directAnswer, error) {
-	s := c.s
-	s.mu.Lock()
-	full := len(s.detached) >= maxDetached || s.ended
-	if !full {
-		s.detached[d.id] = d
-		d.expiry = time.AfterFunc(detachedLifetime, func() {
-			if s.attachCall(d.id) != nil {
-				d.cancel()
-			}
-		})
-	}
-	s.mu.Unlock()
-	if full {
+	d.same = "" // the client carries what it is known by
+	if !c.s.keepCall(d) {
 		d.cancel()
 		<-d.done
 		return nil, &host.ToolError{Message: "too many calls wait for approval in this session", Code: "too_many_calls"}
@@ -149,6 +174,72 @@ func (c *call) detach(d *directCall, open []host.PendingApproval) (*directAnswer
 		return nil, err
 	}
 	return &directAnswer{requests: requests, state: state}, nil
+}
+
+// keepCall lets a call go on without a request. It fails where that are too many.
+func (s *session) keepCall(d *directCall) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.detached) >= maxDetached || s.ended {
+		return false
+	}
+	s.detached[d.id] = d
+	d.expiry = time.AfterFunc(detachedLifetime, func() {
+		if s.attachCall(d.id) != nil {
+			d.cancel()
+		}
+	})
+	return true
+}
+
+// waits tells the client that its call waits for approval and how it gets the answer,
+// which is kept for a while.
+func (c *call) waits(d *directCall, open []host.PendingApproval) error {
+	go func() {
+		<-d.done
+		c.s.mu.Lock()
+		defer c.s.mu.Unlock()
+		if c.s.detached[d.id] == d {
+			d.expiry.Reset(answerLifetime)
+		}
+	}()
+	return &host.ToolError{
+		Message: c.waiting(open) + ". It runs once that is given; then make the same call again, with the same arguments, for its answer",
+		Code:    "approval_pending",
+	}
+}
+
+func (c *call) waiting(open []host.PendingApproval) string {
+	tools := make([]string, len(open))
+	for i := range open {
+		tools[i] = open[i].Call.Tool
+	}
+	return c.s.g.o.Host.ApprovalMessage(tools...)
+}
+
+// withdraw refuses calls that nobody is left to wait for. One that was answered in this
+// moment runs, and its answer is the request's.
+func (c *call) withdraw(open []host.PendingApproval) {
+	for i := range open {
+		c.decide(open[i].ID, host.Decision{
+			Reason: "nobody answered in time, and too many calls wait in this session; make it again when there are fewer", By: "the gateway",
+		})
+	}
+}
+
+// attachSame takes a call back that waits by itself, for one that asks for the same; nil
+// if there is none.
+func (s *session) attachSame(same string) *directCall {
+	s.mu.Lock()
+	id := ""
+	for _, d := range s.detached {
+		if same != "" && d.same == same {
+			id = d.id
+			break
+		}
+	}
+	s.mu.Unlock()
+	return s.attachCall(id) // another request may have been quicker
 }
 
 // attachCall takes a call that waits for the client back; nil if there is none.

@@ -61,7 +61,10 @@
 // approval open. Where nobody can be asked, exec gives a result with status "waiting"
 // and reason "approval", and the approval is open for HTTPOptions.ApprovalTokens and
 // whatever else answers the queue; wait goes on when it is answered. A direct call
-// waits as long as its request does.
+// waits for Limits.ApprovalWait. Then it is answered with an error that says what waits and
+// goes on by itself for up to an hour: it runs when it is approved, and the same call,
+// with the same arguments in the same session, gets its answer, which is kept for ten
+// minutes. A list of resources or prompts waits as long as its request does.
 //
 // What the model writes is never an answer: answers come by the protocol's own
 // members beside a call's arguments. The client is trusted to have asked its user:

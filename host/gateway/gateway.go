@@ -53,6 +53,11 @@ type Limits struct {
 	// answer is lost, for the client to come back (Last-Event-ID). Default 15 seconds; a
 	// negative one cancels at once. Clients that were sent no event id cannot come back.
 	ResumeTimeout time.Duration
+	// ApprovalWait is how long a call without code mode waits for approval by somebody else
+	// where the client cannot ask its user. Then it is answered with an error that says what
+	// waits, before the client gives up by itself; the same call, made again, goes on with
+	// it. Default 45 seconds; with a negative one it waits as long as its client does.
+	ApprovalWait time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -60,6 +65,7 @@ func (l Limits) withDefaults() Limits {
 	l.IdleTimeout = cmp.Or(max(l.IdleTimeout, 0), 30*time.Minute)
 	l.MaxConcurrentExecs = cmp.Or(max(l.MaxConcurrentExecs, 0), 16)
 	l.MaxRequestBytes = cmp.Or(max(l.MaxRequestBytes, 0), 4<<20)
+	l.ApprovalWait = cmp.Or(l.ApprovalWait, 45*time.Second)
 	l.ResumeTimeout = cmp.Or(l.ResumeTimeout, 15*time.Second)
 	return l
 }

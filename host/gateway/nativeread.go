@@ -105,7 +105,7 @@ func (c *call) listing(ctx context.Context, do func(context.Context) error) erro
 	if c.rounds {
 		c.asks, c.patient = false, false
 	}
-	_, err := c.direct(ctx, func(ctx context.Context) (*host.CallResult, error) {
+	_, err := c.direct(ctx, "", func(ctx context.Context) (*host.CallResult, error) {
 		return &host.CallResult{}, do(ctx)
 	})
 	return failed(err)
@@ -135,7 +135,7 @@ func (c *call) readResource(ctx context.Context, n *native, uri string) (mcp.Res
 	}
 	stop := c.s.live.start(ctx, c)
 	defer stop()
-	out, err := c.direct(ctx, func(ctx context.Context) (*host.CallResult, error) {
+	out, err := c.direct(ctx, c.sameAs(c.name), func(ctx context.Context) (*host.CallResult, error) {
 		id := ""
 		for _, age := range []time.Duration{listFresh, listMissed} {
 			list, err := c.resourcesFrom(ctx, n, age)
@@ -188,7 +188,7 @@ func (c *call) getPrompt(ctx context.Context, n *native, p *mcp.GetPromptParams)
 	}
 	stop := c.s.live.start(ctx, c)
 	defer stop()
-	out, err := c.direct(ctx, func(ctx context.Context) (*host.CallResult, error) {
+	out, err := c.direct(ctx, c.sameAs(c.name), func(ctx context.Context) (*host.CallResult, error) {
 		var from promptSource
 		for _, age := range []time.Duration{listFresh, listMissed} {
 			list, err := c.promptsFrom(ctx, n, age)

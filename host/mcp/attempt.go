@@ -13,7 +13,7 @@ func (u *upstream) session(ctx context.Context) (*session, error) {
 	a, wait, err := u.join()
 	for wait > 0 {
 		if wait > patience {
-			return nil, fmt.Errorf("%w: it is tried again in %s: %w", ErrUnavailable, wait.Round(time.Second), err)
+			return nil, because(fmt.Sprintf("it is tried again in %s", wait.Round(time.Second)), err)
 		}
 		select {
 		case <-time.After(wait):
@@ -83,7 +83,10 @@ func (u *upstream) run(a *attempt, legacy bool) {
 	case <-ctx.Done():
 	}
 	if err != nil && ctx.Err() != nil && u.ctx.Err() == nil {
-		err = fmt.Errorf("%w: no answer within %s (limits.connectTimeout): %w", ErrUnavailable, u.limits.ConnectTimeout, err)
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			err = nil // that is this time being over
+		}
+		err = because(fmt.Sprintf("no answer within %s (limits.connectTimeout)", u.limits.ConnectTimeout), err)
 	}
 	cancel()
 
@@ -112,6 +115,7 @@ func (u *upstream) run(a *attempt, legacy bool) {
 		}
 	} else {
 		u.m.cache.save(u, s.list.Load())
+		u.m.cache.forgetFailure(u)
 		if !u.m.goroutine(func() { u.watch(s) }) {
 			s.close(ErrClosed)
 		}

@@ -107,7 +107,7 @@ type Authorization struct{ Code, State, Issuer string }
 
 // Options are what a Manager works with. Nil and zero values are allowed.
 type Options struct {
-	// Cache is a folder for tool lists, which is made with mode 0700 if it is not there.
+	// Cache is a folder for tool lists and for which servers failed lately, which is made with mode 0700 if it is not there.
 	// Empty: none, and Load starts every server.
 	Cache string
 	// OnChange is called, debounced, after tools or states changed; never twice at the

@@ -20,7 +20,9 @@
 // [New] checks the configuration and starts nothing. [Manager.Load] makes all tool lists
 // known: from the cache if they are there, and otherwise by starting the servers, all at the
 // same time. A server whose list is cached starts with its first call. One that fails has
-// its Err and no tools; the others are not touched.
+// its Err and no tools; the others are not touched. One that Load waited for in vain is
+// waited for briefly only by the Loads of the next 10 minutes, those of other processes as
+// well, since the cache remembers it; [Manager.Test] heeds no such memory.
 //
 // A connection that ends, or cannot be made, is tried again after a pause that grows from
 // 0.25 to 30 seconds and starts over after a connection of two seconds, ten times at

@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cloister-wasm/cloister/host"
 )
@@ -27,6 +28,30 @@ var (
 	// ErrRedirect reports an HTTP redirect that is not followed.
 	ErrRedirect = errors.New("redirect refused")
 )
+
+// because says what ErrUnavailable is about, and the cause behind it, which may be nil.
+func because(text string, cause error) error { return &unavailable{text, cause} }
+
+type unavailable struct {
+	text  string
+	cause error
+}
+
+// Error does not say twice that the server is not available.
+func (e *unavailable) Error() string {
+	text := ErrUnavailable.Error() + ": " + e.text
+	if e.cause != nil {
+		text += ": " + strings.TrimPrefix(e.cause.Error(), ErrUnavailable.Error()+": ")
+	}
+	return text
+}
+
+func (e *unavailable) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrUnavailable}
+	}
+	return []error{ErrUnavailable, e.cause}
+}
 
 // protocolError is a violation by a server.
 func protocolError(format string, args ...any) error {

@@ -29,6 +29,7 @@ type Manager struct {
 	cancel context.CancelCauseFunc
 	cache  *cache // nil without
 	starts chan struct{}
+	brief  time.Duration // briefWait, but for tests
 
 	wg sync.WaitGroup // goroutines that end with ctx
 
@@ -48,7 +49,7 @@ func New(servers []Server, o *Options) (*Manager, error) {
 	if err := check(servers); err != nil {
 		return nil, err
 	}
-	m := &Manager{servers: map[string]*upstream{}, starts: make(chan struct{}, maxStarts)}
+	m := &Manager{servers: map[string]*upstream{}, starts: make(chan struct{}, maxStarts), brief: briefWait}
 	if o != nil {
 		m.o = *o
 	}
@@ -73,7 +74,9 @@ func New(servers []Server, o *Options) (*Manager, error) {
 // Load gives all servers that are in use, in the order of their names. Those whose tool
 // list is in the cache are not started; the others are, at the same time. One that
 // fails, or is not done when ctx ends, has Err and no tools, is named in Status, and is
-// tried again later: OnChange tells when it works.
+// tried again later: OnChange tells when it works. With Options.Cache a server that cost a
+// second or more and was not ready is waited for no longer than a second for the next 10
+// minutes, or until it worked or has another configuration.
 func (m *Manager) Load(ctx context.Context) []host.MCPServer {
 	var wg sync.WaitGroup
 	for _, u := range m.all() {

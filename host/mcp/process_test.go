@@ -119,15 +119,15 @@ func TestSilentServer(t *testing.T) {
 	cfg := program(t, "deaf")
 	cfg.Limits.ConnectTimeout = 200 * time.Millisecond
 	m := open(t, nil, cfg)
-	if err := load(t, m)["deaf"].Err; !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "limits.connectTimeout") {
+	if err := load(t, m)["deaf"].Err; !errors.Is(err, ErrUnavailable) || err.Error() != "the MCP server is not available: no answer within 200ms (limits.connectTimeout)" {
 		t.Errorf("got %v", err)
 	}
 	// The other way is as quick: the caller's own context.
 	m = open(t, nil, program(t, "deaf"))
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := m.Load(ctx)[0].Err; err == nil {
-		t.Error("no error")
+	if err := m.Load(ctx)[0].Err; !errors.Is(err, ErrUnavailable) || strings.Count(err.Error(), "not available") != 1 {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -67,7 +67,8 @@ func newUpstream(m *Manager, cfg Server) *upstream {
 	return u
 }
 
-// load makes the list known: from the cache, or by starting the server.
+// load makes the list known: from the cache, or by starting the server. One that was
+// waited for in vain lately is waited for only briefly.
 func (u *upstream) load(ctx context.Context) {
 	if u.cfg.Disabled || u.known() {
 		return
@@ -80,13 +81,38 @@ func (u *upstream) load(ctx context.Context) {
 		u.mu.Unlock()
 		return
 	}
-	if _, err := u.session(ctx); err != nil && ctx.Err() != nil {
+	start, wait, brief := time.Now(), ctx, u.m.cache.failedLately(u)
+	if brief { // it goes on in the background: who cannot wait for it is told of it by OnChange
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, u.m.brief)
+		defer cancel()
+	}
+	_, err := u.session(wait)
+	if err == nil {
+		return
+	}
+	if wait.Err() != nil {
 		u.mu.Lock()
 		if u.err == nil {
-			u.err = fmt.Errorf("%w: it was not ready in time: %w", ErrUnavailable, err)
+			u.err = notReady(err, time.Since(start), brief && ctx.Err() == nil)
 		}
 		u.mu.Unlock()
 	}
+	// A caller that went away says nothing of the server, and a failure that took no time costs none.
+	if !brief && !errors.Is(ctx.Err(), context.Canceled) && u.ctx.Err() == nil && time.Since(start) >= u.m.brief {
+		u.m.cache.noteFailure(u)
+	}
+}
+
+// notReady is the error of a server that was not ready when Load ended.
+func notReady(err error, waited time.Duration, brief bool) error {
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded):
+		return because("it was not ready in time", err)
+	case brief:
+		return because(fmt.Sprintf("it was not ready within %s, and not at a start of the last %d minutes, so it is not waited for longer", waited.Round(100*time.Millisecond), int(failureLasts.Minutes())), nil)
+	}
+	return because(fmt.Sprintf("it was not ready within %s", waited.Round(100*time.Millisecond)), nil)
 }
 
 func (u *upstream) known() bool {
@@ -105,6 +131,8 @@ func (u *upstream) server() host.MCPServer {
 		s.Tools, s.Resources, s.Prompts = u.list.offered(&u.cfg), u.list.Resources, u.list.Prompts
 	case u.err != nil:
 		s.Err = u.err
+	case u.state == StateConnecting:
+		s.Err = fmt.Errorf("%w: it was not ready in time", ErrUnavailable)
 	default:
 		s.Err = fmt.Errorf("%w: it was not started yet", ErrUnavailable)
 	}
