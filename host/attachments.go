@@ -2,9 +2,11 @@ package host
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -84,24 +86,24 @@ func (a *attachments) ofResult(res *Result) []Attachment {
 }
 
 // contentJSON writes a content item for a guest: as the server sent it, with a
-// handle in place of what is binary.
-func (a *attachments) contentJSON(h *Host, c *MCPContent) (json.RawMessage, error) {
+// handle in place of what is binary. stand is that handle, or why there is none.
+func (a *attachments) contentJSON(h *Host, c *MCPContent) (out json.RawMessage, stand string, err error) {
 	if c.Data == nil {
-		return c.JSON, nil
+		return c.JSON, "", nil
 	}
 	handle, refused, err := a.add(h, c)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var item map[string]json.RawMessage
 	if err := json.Unmarshal(c.JSON, &item); err != nil || item == nil {
-		return nil, fmt.Errorf("a content item is no object: %w", err)
+		return nil, "", fmt.Errorf("a content item is no object: %w", err)
 	}
 	into := item
 	if c.Kind == "blob" {
 		into = nil // Unmarshal would merge into the item
 		if err := json.Unmarshal(item["resource"], &into); err != nil || into == nil {
-			return nil, fmt.Errorf("a resource item has no resource: %w", err)
+			return nil, "", fmt.Errorf("a resource item has no resource: %w", err)
 		}
 	}
 	delete(into, "data")
@@ -112,12 +114,76 @@ func (a *attachments) contentJSON(h *Host, c *MCPContent) (json.RawMessage, erro
 		key, text = "note", strings.ToValidUTF8(refused, "\uFFFD")
 	}
 	if into[key], err = json.Marshal(text); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if c.Kind == "blob" {
 		if item["resource"], err = json.Marshal(into); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return json.Marshal(item)
+	out, err = json.Marshal(item)
+	return out, text, err
+}
+
+// withoutBinaries puts into structured content, in place of each string that is the base64 of a binary of items, what stands
+// for that binary: servers write a picture there a second time. All else stays byte for byte. It reads strings and nothing
+// else, so that what is no JSON does it no harm.
+func withoutBinaries(structured json.RawMessage, items []MCPContent, stands []string) json.RawMessage {
+	known := map[string]string{}
+	for i := range items {
+		// What is shorter than what would stand for it costs little, and may be something else that looks the same.
+		if n := base64.StdEncoding.EncodedLen(len(items[i].Data)); stands[i] == "" || n <= len(stands[i]) || n > len(structured) {
+			continue
+		}
+		if text := base64.StdEncoding.EncodeToString(items[i].Data); known[text] == "" {
+			known[text] = stands[i]
+		}
+	}
+	if len(known) == 0 {
+		return structured
+	}
+	var out []byte
+	rest := []byte(structured)
+	for {
+		start := bytes.IndexByte(rest, '"')
+		if start < 0 {
+			return append(out, rest...)
+		}
+		end := stringEnd(rest, start)
+		stand := ""
+		if after := bytes.TrimLeft(rest[end:], " \t\r\n"); !bytes.HasPrefix(after, []byte(":")) { // names of members stay
+			stand = known[base64Text(rest[start:end])]
+		}
+		if stand == "" {
+			out = append(out, rest[:end]...)
+		} else {
+			out = strconv.AppendQuote(append(out, rest[:start]...), stand) // ASCII that needs no escapes
+		}
+		rest = rest[end:]
+	}
+}
+
+// stringEnd gives the index behind a JSON string that starts at start.
+func stringEnd(text []byte, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// base64Text is the value of a JSON string without the line ends that base64 may have, "" if it is none.
+func base64Text(quoted []byte) string {
+	if len(quoted) < 2 || !bytes.ContainsRune(quoted, '\\') {
+		return string(bytes.Trim(quoted, `"`))
+	}
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return ""
+	}
+	return strings.NewReplacer("\r", "", "\n", "").Replace(text)
 }

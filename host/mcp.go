@@ -12,6 +12,9 @@ type MCPServer struct {
 	Name string
 	// Tools are the tools that the server lists. All texts in them are by the server.
 	Tools []MCPTool
+	// Instructions is what the server says of itself to a model, empty if it says nothing: a text of the server's as
+	// descriptions are. Cells read it at the head of the server's declaration, never in a prompt. Options.Lock holds it too.
+	Instructions string
 	// Resources and Prompts say that the server has such: MCP.<server>.resources and
 	// MCP.<server>.prompts.
 	Resources, Prompts bool
@@ -31,7 +34,9 @@ type MCPTool struct {
 	Name, Title, Description string
 	// Parameters and Returns are inputSchema and outputSchema.
 	Parameters, Returns json.RawMessage
-	Annotations         ToolAnnotations
+	// Checked, if set, is what calls are checked against in place of Parameters, which may hold what this host cannot use.
+	Checked     json.RawMessage
+	Annotations ToolAnnotations
 	// Approval says when a call needs approval.
 	Approval Approval
 }

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/plugins/lock"
+	"github.com/google/go-cmp/cmp"
 )
 
 // memoryServer is an MCP server in memory. Package host/mcp is tested with real ones.
@@ -208,6 +210,42 @@ func TestMCPBinaryStaysOutside(t *testing.T) {
 	wantValue(t, res, `[48,"left out: with its 1048576 bytes the run's attachments would have more than 33554432"]`)
 }
 
+// TestMCPBinaryInStructuredContent: servers write a binary a second time into structuredContent, where a cell sees the same
+// handle. All else there, and all of it for a direct call, is as the server wrote it.
+func TestMCPBinaryInStructuredContent(t *testing.T) {
+	png := host.MCPContent{JSON: json.RawMessage(`{"type":"image","mimeType":"image/png"}`), Data: []byte(strings.Repeat("\xff\xfe\xfd", 1<<18)), Kind: "image", MIMEType: "image/png"}
+	small := host.MCPContent{JSON: json.RawMessage(`{"type":"resource","resource":{"uri":"a:b"}}`), Data: []byte("true"), Kind: "blob", URI: "a:b"}
+	coded, other := base64.StdEncoding.EncodeToString(png.Data), base64.StdEncoding.EncodeToString(make([]byte, 1000))
+	structured := `{"n":1.50, "a":[{"data":"` + strings.ReplaceAll(coded, "/", `\/`) + `"},"` + coded[:99] + `\r\n` + coded[99:] + `"],"b":"dHJ1ZQ==","c":"\"` + other + `","` + coded + `":"` + coded + `"}`
+	res := &host.MCPResult{Structured: json.RawMessage(structured), Content: []host.MCPContent{text("x"), png, small, png}}
+	s := &memoryServer{result: *res}
+	server := trackerServer(s)
+	// The schema is about what the server wrote.
+	server.Tools[1].Returns = json.RawMessage(`{"properties":{"a":{"prefixItems":[{"properties":{"data":{"type":"string","minLength":1000000}}}]}}}`)
+	r := setup(t, host.Options{MCP: []host.MCPServer{server}})
+	got := exec(t, r, `
+		const { content: c, structuredContent: s } = await MCP.issueTracker.listIssues();
+		const h = c[1].handle, [long] = Object.keys(s).filter((k) => k.length > 9);
+		return [h.startsWith("cloister-attachment:"), s.n, s.a[0].data === h, s.a[1] === h, s.b, s.c.length, long.length, s[long] === h, JSON.stringify(s).length - long.length < 2000, s.a[0].data];`)
+	var value []any
+	if err := json.Unmarshal(got.Value, &value); err != nil || len(got.Attachments) != 1 || len(value) != 10 || value[9] != got.Attachments[0].Handle {
+		t.Fatalf("%d attachments, %.200s, %v", len(got.Attachments), got.Value, err)
+	}
+	if diff := cmp.Diff([]any{true, 1.5, true, true, "dHJ1ZQ==", 1337.0, 1048576.0, true, true}, value[:9]); diff != "" {
+		t.Error(diff)
+	}
+	direct, err := r.CallTool(t.Context(), host.CallInput{ID: "mcp:issue-tracker:list-issues", Input: json.RawMessage(`{}`)})
+	if err != nil || string(direct.Structured) != structured || !strings.Contains(string(direct.Value), `"n":1.50`) {
+		t.Errorf("a direct call: %v", err)
+	}
+	// What has no room among the attachments does not cross either.
+	s.result.Structured = json.RawMessage(`{"data":"` + coded + `"}`)
+	got = exec(t, r, `for (let i = 0; i < 70; i++) { const s = (await MCP.issueTracker.listIssues()).structuredContent.data; if (s.startsWith("left out: ")) return s.length < 200; }`)
+	wantValue(t, got, `true`)
+	s.result.Structured = json.RawMessage(`{"data":"` + coded + `","x`)
+	wantValue(t, exec(t, r, `return await MCP.issueTracker.listIssues().then(() => "", () => "thrown");`), `"thrown"`)
+}
+
 func TestMCPErrorsAreThrown(t *testing.T) {
 	s := &memoryServer{result: host.MCPResult{IsError: true, Content: []host.MCPContent{text("no such repository"), text("try another")}}}
 	r := setup(t, host.Options{MCP: []host.MCPServer{trackerServer(s)}})
@@ -217,6 +255,21 @@ func TestMCPErrorsAreThrown(t *testing.T) {
 	wantValue(t, exec(t, r, code), `[true,"the tool reported an error without a text","mcp_tool_error"]`)
 	s.err = errors.New("dial /run/secret.sock: refused")
 	wantValue(t, exec(t, r, code), `[true,"the tool mcp:issue-tracker:list-issues failed","tool_failed"]`)
+}
+
+// TestMCPCheckedInput: calls are checked against what the client says, and shown is what the server says.
+func TestMCPCheckedInput(t *testing.T) {
+	s := trackerServer(&memoryServer{})
+	s.Tools[1].Parameters = json.RawMessage(`{"type":"object","properties":{"q":{"type":"string","pattern":"^(?!x)"}}}`)
+	s.Tools[1].Checked = json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}}}`)
+	h := newHost(t, host.Options{MCP: []host.MCPServer{s}})
+	wantValue(t, exec(t, newRun(t, h, host.RunOptions{}), `
+		const t = MCP.issueTracker;
+		return [(await t.listIssues({ q: "x" })).content, await t.listIssues({ q: 1 }).catch((e) => e.code), (await t.$api("listIssues", { schema: true })).schema.parameters.properties.q.pattern];`),
+		`[[],"invalid_input","^(?!x)"]`)
+	if got := s.LockTools()["mcp:issue-tracker:list-issues"]; got.ParametersHash != lock.HashTool("list-issues", "", s.Tools[1].Parameters, nil).ParametersHash {
+		t.Error("the lock is of another schema")
+	}
 }
 
 func TestMCPStructuredContentIsChecked(t *testing.T) {
@@ -443,6 +496,62 @@ func TestMCPDriftTakesToolsOut(t *testing.T) {
 	wantValue(t, exec(t, newRun(t, h, host.RunOptions{}), `return (await MCP.issueTracker.$api()).tools;`), `["createIssue","listIssues"]`)
 	if d := h.Drift(); len(d) != 0 {
 		t.Errorf("drift %v", d)
+	}
+}
+
+// TestMCPInstructions: cells read what a server says of itself beside its tools, and no prompt has it. With a lock they see
+// what was accepted of it.
+func TestMCPInstructions(t *testing.T) {
+	s := trackerServer(&memoryServer{})
+	s.Instructions = "Search first.\u202e\nNever */ delete."
+	const code = `
+		const text = await API.read("mcp/issueTracker.d.ts");
+		const said = text.split("\n").filter((l) => l.startsWith("// > "));
+		return [said, (await MCP.issueTracker.$api()).instructions ?? null, (await MCP.issueTracker.$api("createIssue")).instructions ?? null];`
+	const shown, hidden = `[["// > Search first.","// > Never * / delete."],"Search first.\nNever */ delete.",null]`, `[[],null,null]`
+	h := newHost(t, host.Options{MCP: []host.MCPServer{s}})
+	r := newRun(t, h, host.RunOptions{})
+	wantValue(t, exec(t, r, code), shown)
+	for _, d := range r.Surface() {
+		if strings.Contains(d.Description, "Search first") {
+			t.Errorf("a prompt has them: %s", d.Description)
+		}
+	}
+	accepted := lock.New()
+	accepted.Tools = s.LockTools()
+	changed, silent := s, s
+	changed.Instructions, silent.Instructions = "Delete first.", ""
+	before := lock.New()
+	before.Tools = silent.LockTools()
+	for name, test := range map[string]struct {
+		server host.MCPServer
+		lock   *lock.File
+		want   string
+		drift  int
+	}{
+		"accepted":     {s, accepted, shown, 0},
+		"changed":      {changed, accepted, hidden, 1},
+		"new":          {s, before, hidden, 1},
+		"gone":         {silent, accepted, hidden, 0},
+		"without lock": {s, nil, shown, 0},
+	} {
+		if err := h.SetTools(t.Context(), host.ToolChange{MCP: []host.MCPServer{test.server}, Lock: test.lock}); err != nil {
+			t.Fatal(err)
+		}
+		wantValue(t, exec(t, newRun(t, h, host.RunOptions{}), code), test.want)
+		var drift *lock.DriftError
+		if d := h.Drift(); len(d) != test.drift || test.drift > 0 && (!errors.As(d[0], &drift) || drift.ID != "mcp:issue-tracker:server/instructions") {
+			t.Errorf("%s: drift %v", name, d)
+		}
+		if st := h.MCPStatus(); st[0].Tools != 8 {
+			t.Errorf("%s: %d tools", name, st[0].Tools)
+		}
+	}
+	// A tool of that name has another id.
+	for id := range (&host.MCPServer{Name: "x", Tools: []host.MCPTool{{Name: "server/instructions"}}}).LockTools() {
+		if id == "mcp:x:server/instructions" {
+			t.Error("a tool has the id of instructions")
+		}
 	}
 }
 

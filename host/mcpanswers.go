@@ -26,6 +26,9 @@ func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.Ra
 	out := map[string]any{"server": s.api.Name}
 	if tool == "" {
 		out["declaration"], out["tools"] = mcpapi.Declaration(&s.api), s.toolNames()
+		if s.api.Instructions != "" {
+			out["instructions"] = s.api.Instructions
+		}
 	} else {
 		i := slices.IndexFunc(s.api.Tools, func(t mcpapi.Tool) bool { return t.Name == tool || t.Original == tool })
 		if i < 0 {

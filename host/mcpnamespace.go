@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,7 +37,7 @@ func visibleMCP(ts *toolset, cat *catalog.Catalog) []*runMCPServer {
 	var titles []string
 	for _, s := range ts.mcp {
 		if entries := byOwner[s.Name]; len(entries) > 0 {
-			out = append(out, newRunMCPServer(s.Name, entries))
+			out = append(out, newRunMCPServer(s, entries))
 			titles = append(titles, s.Name)
 		}
 	}
@@ -78,8 +80,8 @@ func missingNames(there []*runMCPServer, missing []string) []string {
 	})
 }
 
-func newRunMCPServer(title string, entries []*catalog.Entry) *runMCPServer {
-	s := &runMCPServer{api: mcpapi.Server{Title: title}, pseudo: map[string]*catalog.Entry{}}
+func newRunMCPServer(server *mcpServer, entries []*catalog.Entry) *runMCPServer {
+	s := &runMCPServer{api: mcpapi.Server{Title: server.Name, Instructions: mcpapi.Instructions(server.Instructions)}, pseudo: map[string]*catalog.Entry{}}
 	var names []string
 	for _, e := range entries {
 		original := e.Ref.(*toolRef).original
@@ -99,6 +101,21 @@ func newRunMCPServer(title string, entries []*catalog.Entry) *runMCPServer {
 	s.api.Resources = s.pseudo["resources/read"] != nil || s.pseudo["resources/list"] != nil
 	s.api.Prompts = s.pseudo["prompts/get"] != nil || s.pseudo["prompts/list"] != nil
 	return s
+}
+
+// instructionsKey names the servers' instructions, which are in templates and not in the catalog's digest.
+func instructionsKey(servers []*runMCPServer) string {
+	var all []string
+	for _, s := range servers {
+		if s.api.Instructions != "" {
+			all = append(all, s.api.Title, s.api.Instructions)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", all))
+	return "+" + hex.EncodeToString(sum[:])
 }
 
 // mcpFiles are the declarations that API.list and API.read serve.

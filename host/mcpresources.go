@@ -49,7 +49,7 @@ func (s *mcpServer) readResource(ctx context.Context, r *Run, input json.RawMess
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.contentList(ctx, items)
+	list, _, err := r.contentList(ctx, items)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *mcpServer) getPrompt(ctx context.Context, r *Run, input json.RawMessage
 		Messages    []message `json:"messages"`
 	}{p.Description, []message{}}
 	for i := range p.Messages {
-		list, err := r.contentList(ctx, []MCPContent{p.Messages[i].Content})
+		list, _, err := r.contentList(ctx, []MCPContent{p.Messages[i].Content})
 		if err != nil {
 			return nil, err
 		}

@@ -69,6 +69,10 @@ func (h *Host) addServers(ts *toolset, servers []MCPServer) error {
 		if s.Client == nil {
 			return fmt.Errorf("%w: the MCP server %s has no Client", ErrTool, s.Name)
 		}
+		if err := s.checkInstructions(ts.lock); err != nil {
+			ts.drift = append(ts.drift, err)
+			s.Instructions = ""
+		}
 		h.addServer(ts, s)
 	}
 	return nil
@@ -76,7 +80,8 @@ func (h *Host) addServers(ts *toolset, servers []MCPServer) error {
 
 // LockTools gives what a lock file holds of an MCP server's tools when they are
 // accepted as they are: entries of lock.File.Tools by catalog id. What is over the
-// catalog's bounds and would be left out has an entry too.
+// catalog's bounds and would be left out has an entry too. Instructions, if there are any,
+// have one as the description of "mcp:<server>:server/instructions", which no tool is.
 func (s *MCPServer) LockTools() map[string]lock.Tool {
 	names := make([]string, len(s.Tools))
 	for i := range s.Tools {
@@ -91,7 +96,24 @@ func (s *MCPServer) LockTools() map[string]lock.Tool {
 		}
 		tools[catalog.SourceMCP+":"+s.Name+":"+name] = lock.HashTool(name, t.Description, parameters, t.Returns)
 	}
+	if s.Instructions != "" {
+		id, t := s.lockInstructions()
+		tools[id] = t
+	}
 	return tools
+}
+
+// lockInstructions is the entry of a lock file for the server's instructions.
+func (s *MCPServer) lockInstructions() (id string, t lock.Tool) {
+	return catalog.SourceMCP + ":" + s.Name + ":" + mcpapi.InstructionsID, lock.HashTool(mcpapi.InstructionsID, s.Instructions, anyObject, nil)
+}
+
+// checkInstructions compares the server's instructions with what was accepted of them: they steer a model as descriptions do.
+func (s *MCPServer) checkInstructions(accepted *lock.File) error {
+	if accepted == nil || s.Instructions == "" {
+		return nil
+	}
+	return accepted.CheckTool(s.lockInstructions())
 }
 
 func (h *Host) addServer(ts *toolset, s *mcpServer) {
@@ -148,25 +170,23 @@ func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
 // maxContentItems bounds the items of one result.
 const maxContentItems = 10_000
 
-// contentList writes content items for a guest.
-func (r *Run) contentList(ctx context.Context, items []MCPContent) ([]json.RawMessage, error) {
+// contentList writes content items for a guest. Beside them, it gives what stands for the binaries in them.
+func (r *Run) contentList(ctx context.Context, items []MCPContent) (list []json.RawMessage, stands []string, err error) {
 	if len(items) > maxContentItems {
-		return nil, &ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: "tool_output_too_large"}
+		return nil, nil, &ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: "tool_output_too_large"}
 	}
 	v, _ := ctx.Value(callKey{}).(callValue)
 	files := v.files
 	if files == nil {
 		files = &attachments{}
 	}
-	list := make([]json.RawMessage, 0, len(items))
+	list, stands = make([]json.RawMessage, len(items)), make([]string, len(items))
 	for i := range items {
-		item, err := files.contentJSON(r.h, &items[i])
-		if err != nil {
-			return nil, &ToolError{Message: "the server's result cannot be read", Code: "invalid_tool_result"}
+		if list[i], stands[i], err = files.contentJSON(r.h, &items[i]); err != nil {
+			return nil, nil, &ToolError{Message: "the server's result cannot be read", Code: "invalid_tool_result"}
 		}
-		list = append(list, item)
 	}
-	return list, nil
+	return list, stands, nil
 }
 
 // mcpValue is what a cell gets of an MCP tool's result. A failure is thrown.
@@ -182,15 +202,15 @@ func (r *Run) mcpValue(ctx context.Context, ref *toolRef, res *MCPResult) (json.
 			return nil, err
 		}
 	}
-	list, err := r.contentList(ctx, res.Content)
+	list, stands, err := r.contentList(ctx, res.Content)
 	if err != nil {
 		return nil, err
 	}
-	directResult(ctx, res)
+	directResult(ctx, res) // with structuredContent as the server gave it
 	return json.Marshal(struct {
 		Structured json.RawMessage   `json:"structuredContent,omitempty"`
 		Content    []json.RawMessage `json:"content"`
-	}{res.Structured, list})
+	}{withoutBinaries(res.Structured, res.Content, stands), list})
 }
 
 // errorText is what a failed tool says.

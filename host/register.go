@@ -115,8 +115,12 @@ func (h *Host) compile(e *catalog.Entry, ref *toolRef) error {
 	if e.Parameters == nil {
 		e.Parameters = anyObject
 	}
+	checked := e.Parameters
+	if ref.original != nil && ref.original.Checked != nil {
+		checked = ref.original.Checked
+	}
 	var err error
-	if ref.params, err = h.schemas.Compile(e.Parameters); err != nil {
+	if ref.params, err = h.schemas.Compile(checked); err != nil {
 		return fmt.Errorf("%w: %s:%s: parameters: %w", ErrTool, e.Owner, e.Name, err)
 	}
 	if e.Returns != nil {

@@ -258,13 +258,24 @@ func (r *Run) Catalog() []CatalogEntry {
 
 // Search ranks the run's tools for a query, best first. A limit of 0 is the
 // configured default; it is capped at the configured maximum.
+//
+// Like tools.search in a cell it leaves out the tools of MCP servers: SearchMCP has those.
 func (r *Run) Search(query string, limit int) ([]CatalogEntry, error) {
+	return r.search(query, limit, r.cat.Search)
+}
+
+// SearchMCP is Search over the tools, resources and prompts of MCP servers, as MCP.$search in a cell.
+func (r *Run) SearchMCP(query string, limit int) ([]CatalogEntry, error) {
+	return r.search(query, limit, r.cat.SearchMCP)
+}
+
+func (r *Run) search(query string, limit int, top func(string, int) []*catalog.Entry) ([]CatalogEntry, error) {
 	limit, err := r.h.searchLimit(limit, limit == 0)
 	if err != nil {
 		return nil, err
 	}
 	out := []CatalogEntry{}
-	for _, e := range r.cat.Search(query, limit) {
+	for _, e := range top(query, limit) {
 		out = append(out, entryOf(e, false))
 	}
 	return out, nil

@@ -63,7 +63,9 @@ func (a *app) catalogSearch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search QUERY...",
 		Short: "Search tools as a cell would, best first",
-		Args:  atLeastOne("search", "QUERY"),
+		Long: `Searches tools as a cell would, best first: what tools.search finds, then the tools of
+MCP servers, which MCP.$search finds.`,
+		Args: atLeastOne("search", "QUERY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 || f.limit == 0 && cmd.Flags().Changed("limit") {
 				return usageError(errors.New("--limit must be at least 1"), "")
@@ -71,9 +73,14 @@ func (a *app) catalogSearch() *cobra.Command {
 			return f.with(cmd.Context(), func(r *host.Run) error {
 				query := strings.Join(args, " ")
 				entries, err := r.Search(query, f.limit)
+				var servers []host.CatalogEntry
+				if err == nil {
+					servers, err = r.SearchMCP(query, f.limit)
+				}
 				if err != nil {
 					return &exitError{code: exitFailed, err: err}
 				}
+				entries = append(entries, servers...)
 				if f.json {
 					return a.printJSON(nonNil(entries))
 				}
@@ -86,7 +93,7 @@ func (a *app) catalogSearch() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f.register(cmd)
-	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most `N` tools (default: tools.codeMode.searchDefaultLimit)")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most `N` tools, and as many of MCP servers (default: tools.codeMode.searchDefaultLimit)")
 	return cmd
 }
 

@@ -286,7 +286,7 @@ func (t mcpTarget) find(cfg *config, name string) *mcpServer {
 // server of whose tools nothing is known. It gives the lock file.
 func adopt(target mcpTarget, lockFlag string, s *mcp.Server, report *mcp.Report) (locked string, err error) {
 	if report != nil {
-		if locked, err = recordServer(target, lockFlag, &host.MCPServer{Name: s.Name, Tools: report.List}); err != nil {
+		if locked, err = recordServer(target, lockFlag, &host.MCPServer{Name: s.Name, Tools: report.List, Instructions: report.Instructions}); err != nil {
 			return "", err
 		}
 	}

@@ -90,6 +90,15 @@ func TestPlainSecrets(t *testing.T) {
 	shown := serverTarget(s) + plannedText(plainStream(nil), s) + string(marshalPlain(serverReport(&mcpServer{Server: *s})))
 	web := &mcp.Server{Name: "w", URL: "https://u:k6secret@x.example/a?key=k7secret#k8secret"}
 	shown += serverTarget(web) + plannedText(plainStream(nil), web) + string(marshalPlain(serverReport(&mcpServer{Server: *web})))
+	for _, want := range []string{
+		"argument 3 looks like a secret in plain text; if the program takes it from a variable, --env NAME=env:VARIABLE",
+		"the parameter key of the url looks like a secret in plain text; if the server takes it in a header, --header ",
+		"the variable API_KEY looks like a secret in plain text; NAME=env:VARIABLE",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in %s", want, shown)
+		}
+	}
 	if found := regexp.MustCompile(`k\dsecret`).FindAllString(shown, -1); found != nil {
 		t.Errorf("%v are shown:\n%s", found, shown)
 	}

@@ -119,9 +119,21 @@ func plannedText(s *stream, server *mcp.Server) string {
 		row("approval", escapeLine(string(server.Approval))+", for all its tools")
 	}
 	for _, where := range plainSecrets(server) {
-		row(s.paint(styleYellow, "warning "), escapeLine(where)+" looks like a secret in plain text; NAME=env:VARIABLE or NAME=file:PATH keeps it out of the list")
+		row(s.paint(styleYellow, "warning "), escapeLine(where)+" looks like a secret in plain text; "+secretRemedy(where))
 	}
 	return b.String()
+}
+
+// secretRemedy says how to keep what plainSecrets found out of the list. Arguments and URLs have no other form than the text.
+func secretRemedy(where string) string {
+	switch {
+	case strings.HasPrefix(where, "argument "):
+		return "if the program takes it from a variable, --env NAME=env:VARIABLE keeps it out of the list"
+	case strings.HasSuffix(where, " of the url"):
+		return "if the server takes it in a header, --header NAME=env:VARIABLE or --bearer env:VARIABLE keeps it out of the list"
+	default:
+		return "NAME=env:VARIABLE or NAME=file:PATH keeps it out of the list"
+	}
 }
 
 // probeText shows what a server said and offers.

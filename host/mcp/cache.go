@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/internal/schema"
@@ -33,6 +34,7 @@ type cacheFile struct {
 	Skipped       []Skipped         `json:"skipped,omitempty"`
 	Resources     bool              `json:"resources,omitempty"`
 	Prompts       bool              `json:"prompts,omitempty"`
+	Instructions  string            `json:"instructions,omitempty"`
 	Protocol      string            `json:"protocol,omitempty"`
 	ServerName    string            `json:"serverName,omitempty"`
 	ServerVersion string            `json:"serverVersion,omitempty"`
@@ -127,7 +129,7 @@ func decodeCache(data []byte, key string, maxTools int) (*toolList, error) {
 		return nil, fmt.Errorf("it has more than %d tools that were left out", maxSkipped)
 	}
 	l := &toolList{
-		Resources: f.Resources, Prompts: f.Prompts,
+		Resources: f.Resources, Prompts: f.Prompts, Instructions: mcpapi.Instructions(f.Instructions),
 		Protocol: plaintext.Short(f.Protocol, 40), ServerName: plaintext.Short(f.ServerName, 200), ServerVersion: plaintext.Short(f.ServerVersion, 100),
 	}
 	l.add(f.Tools, nil)
@@ -144,7 +146,7 @@ func decodeCache(data []byte, key string, maxTools int) (*toolList, error) {
 func encodeCache(l *toolList, key string) ([]byte, error) {
 	f := cacheFile{
 		Version: cacheVersion, Key: key, Tools: make([]json.RawMessage, len(l.Tools)), Skipped: l.Skipped,
-		Resources: l.Resources, Prompts: l.Prompts, Protocol: l.Protocol, ServerName: l.ServerName, ServerVersion: l.ServerVersion,
+		Resources: l.Resources, Prompts: l.Prompts, Instructions: l.Instructions, Protocol: l.Protocol, ServerName: l.ServerName, ServerVersion: l.ServerVersion,
 	}
 	for i := range l.Tools {
 		t := &l.Tools[i]

@@ -29,6 +29,9 @@ func TestCacheStartsNothing(t *testing.T) {
 	if diff := cmp.Diff(want.Tools, got.Tools); diff != "" {
 		t.Error(diff)
 	}
+	if said := "Add.\nWell." + strings.Repeat("x", 1989) + "…"; want.Instructions != said || got.Instructions != said {
+		t.Errorf("instructions %q, from the cache %q", want.Instructions, got.Instructions)
+	}
 	if got.Resources != want.Resources || got.Prompts != want.Prompts {
 		t.Errorf("got %+v", got)
 	}

@@ -89,10 +89,13 @@ func TestReportWithoutLists(t *testing.T) {
 		"initialize": func(w http.ResponseWriter, _ *http.Request, m raw) {
 			reply(w, m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"fake","version":"0"}}`)
 		},
+		"tools/list": func(w http.ResponseWriter, _ *http.Request, m raw) {
+			reply(w, m, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}}]}`)
+		},
 	}}).URL))
 	r, err := m.Test(testCtx(t), one(t, m).Name)
-	if err != nil || len(r.List) != 1 || len(r.Notes) != 2 || !strings.HasPrefix(r.Notes[0], "listing resources: ") ||
-		!strings.HasPrefix(r.Notes[1], "listing prompts: ") {
+	if err != nil || len(r.List) != 1 || len(r.Notes) != 3 || !strings.HasPrefix(r.Notes[0], "tool t: the pattern at /properties/a ") ||
+		!strings.HasPrefix(r.Notes[1], "listing resources: ") || !strings.HasPrefix(r.Notes[2], "listing prompts: ") {
 		t.Errorf("report %+v, %v", r, err)
 	}
 }

@@ -31,9 +31,13 @@ func (c *client) CallTool(ctx context.Context, tool *host.MCPTool, input json.Ra
 	if len(input) == 0 {
 		input = json.RawMessage(`{}`)
 	}
+	var answering *session // the one that was checked last
 	raw, err := c.call(ctx, &request{
 		again: matchesAny(c.u.cfg.Idempotent, tool.Name), progress: progress,
-		check: func(s *session) error { return c.unchanged(ctx, s, tool) },
+		check: func(s *session) error {
+			answering = s
+			return c.unchanged(ctx, s, tool)
+		},
 		ask: func(ctx context.Context, s *session, token any) error {
 			p := &sdk.CallToolParams{Name: tool.Name, Arguments: input}
 			if token != nil {
@@ -46,7 +50,7 @@ func (c *client) CallTool(ctx context.Context, tool *host.MCPTool, input json.Ra
 	if err != nil {
 		return nil, err
 	}
-	return decodeCallResult(c.u.cfg.Name, raw)
+	return decodeCallResult(c.u.cfg.Name, raw, answering.secrets.redact)
 }
 
 // unchanged refuses a tool that the server now says something else of: what was shown to

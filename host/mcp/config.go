@@ -179,7 +179,7 @@ type Report struct {
 	List []host.MCPTool
 	// Resources, Templates and Prompts count what the server lists.
 	Resources, Templates, Prompts int
-	// Notes say what the server has and could not list.
+	// Notes say what the server has and could not list, and what in its tools cannot be used as it stands.
 	Notes []string
 	// Instructions is the server's text for a model, cleaned and cut.
 	Instructions string

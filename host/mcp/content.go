@@ -32,7 +32,9 @@ func asksForInput(server string, resultType string, requests json.RawMessage) er
 	return failed(CodeInput, nil, "the MCP server %s asks for further input of a person or a model, which is off; give it all that it needs in the arguments", server)
 }
 
-func decodeCallResult(server string, raw json.RawMessage) (*host.MCPResult, error) {
+// decodeCallResult reads the result of a tool. Texts of one that is an error, which becomes an exception that a model reads,
+// pass through redact: servers name in them what they were configured with.
+func decodeCallResult(server string, raw json.RawMessage, redact func(string) string) (*host.MCPResult, error) {
 	var r struct {
 		Content    json.RawMessage            `json:"content"`
 		Structured json.RawMessage            `json:"structuredContent"`
@@ -55,11 +57,14 @@ func decodeCallResult(server string, raw json.RawMessage) (*host.MCPResult, erro
 		out.Structured = bytes.Clone(r.Structured)
 	}
 	var err error
-	out.Content, err = decodeContents(server, r.Content)
+	if !r.IsError {
+		redact = nil
+	}
+	out.Content, err = decodeContents(server, r.Content, redact)
 	return out, err
 }
 
-func decodeContents(server string, raw json.RawMessage) ([]host.MCPContent, error) {
+func decodeContents(server string, raw json.RawMessage, redact func(string) string) ([]host.MCPContent, error) {
 	if raw == nil || string(raw) == "null" {
 		return nil, nil
 	}
@@ -72,7 +77,7 @@ func decodeContents(server string, raw json.RawMessage) ([]host.MCPContent, erro
 	}
 	out := make([]host.MCPContent, len(items))
 	for i, item := range items {
-		c, err := decodeContent(server, item)
+		c, err := decodeContent(server, item, redact)
 		if err != nil {
 			return nil, err
 		}
@@ -81,8 +86,9 @@ func decodeContents(server string, raw json.RawMessage) ([]host.MCPContent, erro
 	return out, nil
 }
 
-// decodeContent takes the binary out of an item. All else stays as the server wrote it.
-func decodeContent(server string, raw json.RawMessage) (*host.MCPContent, error) {
+// decodeContent takes the binary out of an item, and with redact secrets out of its text.
+// All else stays as the server wrote it.
+func decodeContent(server string, raw json.RawMessage, redact func(string) string) (*host.MCPContent, error) {
 	v, err := schema.Decode(raw)
 	if err != nil {
 		return nil, badResult(server, "content: %v", err)
@@ -119,6 +125,9 @@ func decodeContent(server string, raw json.RawMessage) (*host.MCPContent, error)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if text, ok := m["text"].(string); ok && redact != nil {
+		m["text"] = redact(text)
 	}
 	c.JSON, err = marshal(m)
 	return c, err
@@ -214,7 +223,7 @@ func decodeResource(server string, raw json.RawMessage) ([]host.MCPContent, erro
 	out := make([]host.MCPContent, len(items))
 	for i, item := range items {
 		// The contents of a resource are what a resource item holds.
-		c, err := decodeContent(server, json.RawMessage(`{"type":"resource","resource":`+string(item)+`}`))
+		c, err := decodeContent(server, json.RawMessage(`{"type":"resource","resource":`+string(item)+`}`), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +265,7 @@ func decodePrompt(server string, raw json.RawMessage) (*host.MCPPrompt, error) {
 		if name := folded(item.Other, "role", "content"); name != "" || item.Content == nil {
 			return nil, badResult(server, "a message is not {role, content}")
 		}
-		c, err := decodeContent(server, item.Content)
+		c, err := decodeContent(server, item.Content, nil)
 		if err != nil {
 			return nil, err
 		}

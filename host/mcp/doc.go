@@ -66,7 +66,11 @@
 //   - Lines, bodies, events, pages, cursors, lists, tools, descriptions, schemas and content
 //     items are bounded, before they are parsed. A list that goes in circles is an error.
 //     A tool whose schema does not compile, or refers to another document, is left out and
-//     named in Status; so are both of two tools of one name.
+//     named in Status; so are both of two tools of one name. An input schema is not refused for a
+//     pattern that Go's engine cannot take, unless the schema may let less through without it, for an
+//     unknown $schema, which is taken as 2020-12, or for a required that is null: calls are checked
+//     against the rest (host.MCPTool.Checked). Hints that are no booleans are as absent, but for
+//     destructiveHint, which then is true. Manager.Test notes all that.
 //   - Sampling, elicitation and roots are not offered, and refused when asked for. A result
 //     that asks for input (2026-07-28) is an error with [CodeInput]. At most 64 requests of a
 //     server are open.
@@ -93,7 +97,9 @@
 // # Secrets
 //
 // A [Value] is looked up when its server is connected to, and again for the next
-// connection. Errors, logs, Status and lines of standard error have "***" in its place.
+// connection. Errors, also the texts of results that say isError, logs, Status and lines of
+// standard error have "***" in its place, if it has four bytes at least. Other results stay as
+// the server gave them.
 // OAuth tokens are kept by a [TokenStore], under the server's name and URL: [FileTokens] is
 // one of files. A cached tool list is bound to a hash of the configuration, in which secrets
 // stand by where they come from.

@@ -72,7 +72,10 @@ func FuzzFrames(f *testing.F) {
 // the same when it is read again.
 func FuzzCache(f *testing.F) {
 	f.Add([]byte(`{"version":1,"key":"k","tools":[` + oneTool + `]}`))
-	f.Add([]byte(`{"version":1,"key":"k","tools":[{"name":"a","title":"T","description":"<d>","inputSchema":{"type":"object","properties":{"x":{"const":1.0}}},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"resources":true,"skipped":[{"Tool":"b","Reason":"c"}]}`))
+	f.Add([]byte(`{"version":1,"key":"k","tools":[{"name":"a","title":"T","description":"<d>","inputSchema":{"type":"object","properties":{"x":{"const":1.0}}},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"resources":true,"instructions":"Use it.\n\u202eWell.","skipped":[{"Tool":"b","Reason":"c"}]}`))
+	for _, c := range lenientSchemas {
+		f.Add([]byte(`{"version":1,"key":"k","tools":[{"name":"t","inputSchema":` + c.input + `,"annotations":{"destructiveHint":"no"}}]}`))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := decodeCache(data, "k", 10)
 		if err != nil {
@@ -82,7 +85,11 @@ func FuzzCache(f *testing.F) {
 			t.Fatalf("%d tools", len(l.Tools))
 		}
 		for _, tool := range l.Tools {
-			if _, err := schema.Compile(tool.Parameters); err != nil {
+			input := tool.Parameters
+			if tool.Checked != nil {
+				input = tool.Checked
+			}
+			if _, err := schema.Compile(input); err != nil {
 				t.Errorf("parameters of %q: %v", tool.Name, err)
 			}
 		}
@@ -94,6 +101,7 @@ func FuzzCache(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", out, err)
 		}
+		l.Notes, again.Notes = nil, nil // hints are made good once
 		if diff := cmp.Diff(l, again); diff != "" {
 			t.Error(diff)
 		}
@@ -108,7 +116,7 @@ func FuzzResult(f *testing.F) {
 		if schema.Check(data) != nil {
 			return // the wire lets nothing else through
 		}
-		r, err := decodeCallResult("s", data)
+		r, err := decodeCallResult("s", data, strings.ToUpper)
 		if err != nil {
 			var e *host.ToolError
 			if !errors.As(err, &e) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -22,6 +23,8 @@ const (
 type toolList struct {
 	Tools                               []host.MCPTool
 	Skipped                             []Skipped
+	Notes                               []string // what was made good, a line for each tool
+	Instructions                        string
 	Resources, Prompts                  bool
 	Protocol, ServerName, ServerVersion string
 }
@@ -65,7 +68,7 @@ func (l *toolList) find(name string) *host.MCPTool {
 // listTools reads all pages of the server's tools, and what else it says it has.
 func (s *session) listTools(ctx context.Context) (*toolList, error) {
 	hello := s.sdk.InitializeResult()
-	l := &toolList{Protocol: s.protocol}
+	l := &toolList{Protocol: s.protocol, Instructions: mcpapi.Instructions(hello.Instructions)}
 	if i := hello.ServerInfo; i != nil {
 		l.ServerName, l.ServerVersion = plaintext.Short(i.Name, 200), plaintext.Short(i.Version, 100)
 	}

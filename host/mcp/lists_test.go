@@ -46,7 +46,7 @@ var listAttacks = map[string]struct {
 		`{"name":"wordy","description":"` + strings.Repeat("x", 40<<10) + `","inputSchema":{"type":"object"}}`,
 		`{"name":"` + strings.Repeat("n", 300) + `","inputSchema":{"type":"object"}}`,
 		`{"name":"","inputSchema":{"type":"object"}}`,
-		`{"name":"hints","inputSchema":{"type":"object"},"annotations":{"destructiveHint":"yes"}}`,
+		`{"name":"hints","inputSchema":{"type":"object"},"annotations":["destructiveHint"]}`,
 		`{"name":"folded","Name":"t","inputSchema":{"type":"object"}}`,
 		`{"name":"same","inputSchema":{"type":"object"}}`,
 		`{"name":"same","description":"other","inputSchema":{"type":"object"}}`,
@@ -114,11 +114,11 @@ func TestHostileLists(t *testing.T) {
 // TestSchemaKeepsItsOrder: what a server's author puts first stands first in declarations.
 func TestSchemaKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	got, err := decodeTool([]byte(`{"name":"t","inputSchema":{ "type":"object", "properties":{"thought":{},"again":{},"b":{}} }}`))
+	got, err := decodeTool([]byte(`{"name":"t","inputSchema":{ "type":"object", "properties":{"thought":{},"again":{},"b":{}} }}`), func(string) {})
 	if err != nil || string(got.Parameters) != `{"type":"object","properties":{"thought":{},"again":{},"b":{}}}` {
 		t.Fatalf("%s, %v", got.Parameters, err)
 	}
-	sorted, err := decodeTool([]byte(`{"name":"t","inputSchema":{"properties":{"again":{},"b":{},"thought":{}},"type":"object"}}`))
+	sorted, err := decodeTool([]byte(`{"name":"t","inputSchema":{"properties":{"again":{},"b":{},"thought":{}},"type":"object"}}`), func(string) {})
 	if err != nil || !sameTool(got, sorted) {
 		t.Errorf("another order is another tool: %v", err)
 	}

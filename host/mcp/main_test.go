@@ -43,6 +43,7 @@ var servers = map[string]func(){
 	"dies":     func() { script(func(s *scripted, call raw) { fmt.Fprintln(os.Stderr, "dying"); os.Exit(1) }) },
 	"reborn":   reborn,
 	"environ":  environ,
+	"telling":  telling,
 	"deaf":     func() { select {} },
 	"nostdin":  nostdin,
 }
@@ -150,7 +151,7 @@ func runSDK(s *sdk.Server) {
 // counting appends a line to the file COUNT for each start.
 func counting() {
 	count()
-	runSDK(goodServer(nil))
+	runSDK(goodServer(&sdk.ServerOptions{Instructions: " Add.\r\n\u202eWell." + strings.Repeat("x", 3000)}))
 }
 
 func count() int {
@@ -201,6 +202,15 @@ func environ() {
 			panic(err)
 		}
 		s.result(call, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+	})
+}
+
+// telling says its token, in an error if it is asked for one.
+func telling() {
+	script(func(s *scripted, call raw) {
+		text := "GET /json?key=" + os.Getenv("TOKEN") + " failed, debug is " + os.Getenv("SHORT")
+		s.result(call, fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"structuredContent":{"n":1.0,"text":%[1]q},"isError":%t}`,
+			text, strings.Contains(string(call.Params), `"fail":true`)))
 	})
 }
 

@@ -247,3 +247,22 @@ func TestSetServers(t *testing.T) {
 		t.Error("a refused configuration changed something")
 	}
 }
+
+// A secret of the configuration is not in the text of an error, which a model reads. Other results stay as they are.
+func TestSecretsInErrors(t *testing.T) {
+	cfg := program(t, "telling")
+	t.Setenv("CLOISTER_TEST_TOKEN", "AIzaSyD-0123456789")
+	t.Setenv("CLOISTER_TEST_SHORT", "on")
+	cfg.Env["TOKEN"] = Value{Env: "CLOISTER_TEST_TOKEN"}
+	cfg.Env["SHORT"] = Value{Env: "CLOISTER_TEST_SHORT"}
+	s := one(t, open(t, nil, cfg))
+	for _, c := range []struct{ input, want string }{
+		{`{"fail":true}`, "GET /json?key=*** failed, debug is on"},
+		{`{}`, "GET /json?key=AIzaSyD-0123456789 failed, debug is on"},
+	} {
+		r, err := s.Client.CallTool(testCtx(t), tool(t, s, "t"), json.RawMessage(c.input), nil)
+		if err != nil || text(t, r) != c.want {
+			t.Errorf("%s: got %+v, %v", c.input, r, err)
+		}
+	}
+}

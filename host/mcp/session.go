@@ -38,8 +38,7 @@ type session struct {
 	sdk     *sdk.ClientSession
 	secrets *secrets
 
-	instructions string
-	protocol     string
+	protocol string
 
 	ended   chan struct{} // closed when the connection is over
 	relist  chan struct{} // one place: the lists changed
@@ -137,7 +136,6 @@ func refuse(next sdk.MethodHandler) sdk.MethodHandler {
 func (s *session) greeted() {
 	r := s.sdk.InitializeResult()
 	s.protocol = plaintext.Short(r.ProtocolVersion, 40)
-	s.instructions = plaintext.Short(r.Instructions, 4096)
 }
 
 // stderr hands on what a server writes beside messages.

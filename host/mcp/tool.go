@@ -3,8 +3,10 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/host"
@@ -37,7 +39,8 @@ type wireTool struct {
 func (l *toolList) add(items []json.RawMessage, kept map[string]bool) {
 	count := map[string]int{}
 	for i, raw := range items {
-		t, err := decodeTool(raw)
+		var notes []string
+		t, err := decodeTool(raw, func(s string) { notes = append(notes, s) })
 		name := fmt.Sprintf("#%d", i+1)
 		if t != nil {
 			name = t.Name
@@ -51,6 +54,9 @@ func (l *toolList) add(items []json.RawMessage, kept map[string]bool) {
 			continue
 		}
 		l.Tools = append(l.Tools, *t)
+		if len(notes) > 0 && len(l.Notes) < maxSkipped {
+			l.Notes = append(l.Notes, plaintext.Short("tool "+plaintext.Short(t.Name, 80)+": "+strings.Join(notes, "; "), 400))
+		}
 	}
 	l.Tools = slices.DeleteFunc(l.Tools, func(t host.MCPTool) bool {
 		if count[t.Name] > 1 {
@@ -66,8 +72,8 @@ func (l *toolList) skip(name, reason string) {
 	}
 }
 
-// decodeTool reads and checks a tool. With an error it gives the name, if there is one.
-func decodeTool(raw json.RawMessage) (*host.MCPTool, error) {
+// decodeTool reads and checks a tool. With an error it gives the name, if there is one. note gets what was made good.
+func decodeTool(raw json.RawMessage, note func(string)) (*host.MCPTool, error) {
 	var w wireTool
 	if err := into(raw, &w); err != nil {
 		return nil, err
@@ -82,13 +88,13 @@ func decodeTool(raw json.RawMessage) (*host.MCPTool, error) {
 	case len(w.Name) > maxToolName:
 		return nil, fmt.Errorf("its name has more than %d bytes", maxToolName)
 	}
-	if err := checkTool(t, &w); err != nil {
+	if err := checkTool(t, &w, note); err != nil {
 		return &host.MCPTool{Name: w.Name}, err
 	}
 	return t, nil
 }
 
-func checkTool(t *host.MCPTool, w *wireTool) (err error) {
+func checkTool(t *host.MCPTool, w *wireTool, note func(string)) (err error) {
 	switch {
 	case !utf8.ValidString(w.Name):
 		return fmt.Errorf("its name is no valid UTF-8")
@@ -98,7 +104,13 @@ func checkTool(t *host.MCPTool, w *wireTool) (err error) {
 		return fmt.Errorf("its description has more than %d bytes", maxDescription)
 	}
 	if t.Parameters, err = checkSchema(w.Input); err != nil {
-		return fmt.Errorf("inputSchema: %w", err)
+		var refused *schema.CompileError
+		if errors.As(err, &refused) {
+			t.Parameters, t.Checked = lenient(w.Input, note)
+		}
+		if t.Checked == nil {
+			return fmt.Errorf("inputSchema: %w", err)
+		}
 	}
 	if t.Parameters == nil {
 		t.Parameters = json.RawMessage(`{"type":"object"}`)
@@ -106,12 +118,8 @@ func checkTool(t *host.MCPTool, w *wireTool) (err error) {
 	if t.Returns, err = checkSchema(w.Output); err != nil {
 		return fmt.Errorf("outputSchema: %w", err)
 	}
-	if w.Annotations != nil && string(w.Annotations) != "null" {
-		if err := into(w.Annotations, &t.Annotations); err != nil {
-			return fmt.Errorf("annotations: %w", err)
-		}
-	}
-	return nil
+	t.Annotations, err = decodeHints(w.Annotations, note)
+	return err
 }
 
 // checkSchema gives a schema in its canonical form, so that two that mean the same are
@@ -130,8 +138,12 @@ func checkSchema(raw json.RawMessage) (json.RawMessage, error) {
 	if _, err := schema.Compile(raw); err != nil {
 		return nil, err
 	}
-	// The order of members stays the author's: what is asked for first stands first in
-	// declarations. Comparing and hashing do not depend on it.
+	return compact(raw)
+}
+
+// compact leaves the order of members to the author: what is asked for first stands first
+// in declarations. Comparing and hashing do not depend on it.
+func compact(raw json.RawMessage) (json.RawMessage, error) {
 	var out bytes.Buffer
 	if err := json.Compact(&out, raw); err != nil {
 		return nil, err

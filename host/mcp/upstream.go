@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (u *upstream) server() host.MCPServer {
 	s := host.MCPServer{Name: u.cfg.Name, Client: &client{u}}
 	switch {
 	case u.list != nil:
-		s.Tools, s.Resources, s.Prompts = u.list.offered(&u.cfg), u.list.Resources, u.list.Prompts
+		s.Tools, s.Resources, s.Prompts, s.Instructions = u.list.offered(&u.cfg), u.list.Resources, u.list.Prompts, u.list.Instructions
 	case u.err != nil:
 		s.Err = u.err
 	case u.state == StateConnecting:
@@ -174,8 +175,8 @@ func (u *upstream) test(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return &Report{Status: t.status()}, err
 	}
-	r := &Report{Connected: time.Since(start), Instructions: s.instructions}
 	list := s.list.Load()
+	r := &Report{Connected: time.Since(start), Instructions: list.Instructions, Notes: slices.Clone(list.Notes)}
 	c := &client{t}
 	// Many servers say that they have resources or prompts and cannot list them, or not now: their tools work all the same.
 	if list.Resources {

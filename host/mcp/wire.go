@@ -234,8 +234,12 @@ func forHeaders(result json.RawMessage) (json.RawMessage, error) {
 	}
 	page := map[string][]entry{"tools": {}}
 	for _, raw := range items {
-		if t, err := decodeTool(raw); err == nil {
-			page["tools"] = append(page["tools"], entry{t.Name, t.Parameters})
+		if t, err := decodeTool(raw, func(string) {}); err == nil {
+			input := t.Parameters
+			if t.Checked != nil {
+				input = t.Checked
+			}
+			page["tools"] = append(page["tools"], entry{t.Name, input})
 		}
 	}
 	return marshal(page)

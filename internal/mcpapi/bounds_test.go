@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 )
@@ -161,6 +162,35 @@ func TestCutTextsAreNamed(t *testing.T) {
 	}
 }
 
+// TestInstructions has what a server says of itself in a comment that it cannot end, and each line marked.
+func TestInstructions(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"none":      {" \n\x1b", ""},
+		"lines":     {"Use it.\r\n\n  Well: */ evil() /*", "// > Use it.\n// > Well: * / evil() / *\n"},
+		"hidden":    {"a\u2028evil()\u202e\x1b[31m", "// > a\n// > evil()[31m\n"},
+		"directive": {"@ts-nocheck\n/ <reference path=\"x\" />", "// > \\@ts-nocheck\n// > / <reference path=\"x\" />\n"},
+		"long":      {strings.Repeat("word ", 1000), strings.Repeat("word ", 399) + "word…\n// The text is cut: (await MCP.srv.$api()).instructions has more of it.\n"},
+		"many":      {strings.Repeat("a\n", 100), "// > a…\n// The text is cut: (await MCP.srv.$api()).instructions has more of it.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server(tool("f", `{}`))
+			s.Instructions = test.text
+			got := mcpapi.Declaration(s)
+			head, _, _ := strings.Cut(got, "declare namespace")
+			if own := strings.Contains(head, "// In the server's own words"); own != (test.want != "") || !strings.HasSuffix(head, test.want) || strings.Count(head, "\n") > 44 {
+				t.Errorf("the head is %q, not %q", head, test.want)
+			}
+			if err := checkShape(got); err != nil {
+				t.Errorf("the declaration %v", err)
+			}
+			parseTypeScript(t, got)
+			if strings.Contains(mcpapi.ToolDeclaration(s, &s.Tools[0]), "own words") {
+				t.Error("they are in the declaration of a tool")
+			}
+		})
+	}
+}
+
 // TestLessIsShownBeforeNothing keeps the outer properties of a tool that is too large to be shown whole.
 func TestLessIsShownBeforeNothing(t *testing.T) {
 	var inner, outer []string
@@ -203,6 +233,10 @@ func FuzzDeclaration(f *testing.F) {
 			mcpapi.Tool{Original: description, Description: name, Parameters: json.RawMessage(returns)},
 		)
 		s.Name, s.Title = mcpapi.ServerNames([]string{description})[0], description
+		s.Instructions = mcpapi.Instructions(description)
+		if again := mcpapi.Instructions(s.Instructions); again != s.Instructions || utf8.RuneCountInString(again) > mcpapi.MaxInstructions {
+			t.Fatalf("instructions %q become %q", s.Instructions, again)
+		}
 		for i := range s.Tools {
 			text := mcpapi.ToolDeclaration(s, &s.Tools[i])
 			if len(body(t, s, i)) > mcpapi.MaxToolBytes {

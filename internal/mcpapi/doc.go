@@ -10,7 +10,8 @@
 // # Files
 //
 // [IndexPath] and [Path] name the virtual files of the API global: "mcp/index.d.ts" with the types that all servers share and a
-// line for each server, from [Index], and "mcp/<JavaScript name>.d.ts" for each server, from [Declaration]. [ToolDeclaration] is
+// line for each server, from [Index], and "mcp/<JavaScript name>.d.ts" for each server, from [Declaration], with what the server says
+// of itself as comments at its head. [ToolDeclaration] is
 // the part of one tool, which MCP.<server>.$api(tool) shows.
 //
 // # Hostile input

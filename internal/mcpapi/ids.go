@@ -8,9 +8,12 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
+// InstructionsID is the third part of the id under which a lock file holds a server's instructions. No tool has it.
+const InstructionsID = "server/instructions"
+
 // reservedIDs are names of control tools, and the catalog entries of a server's resources and prompts.
 var reservedIDs = wordSet("exec wait tool_search_code tool_search tool_describe tool_call",
-	"resources/read resources/list prompts/get prompts/list")
+	"resources/read resources/list prompts/get prompts/list", InstructionsID)
 
 // maxCleaned bounds the readable part of a made id name, in bytes.
 const maxCleaned = 60

@@ -33,7 +33,7 @@ const (
 /** What a tool gives. A tool that fails throws: an Error with the server's text as message, and code "mcp_tool_error". */
 type McpToolResult<T = unknown> = { content: McpContent[] } & (unknown extends T ? { structuredContent?: T } : { structuredContent: T });
 
-/** Binary data stays with the host. Put its handle into the value you return, or into text(), to show it. */
+/** Binary data stays with the host, also where structuredContent repeats it: there stands the handle. Put its handle into the value you return, or into text(), to show it. */
 type McpBinary = { handle: string; bytes: number };
 
 type McpContent =
@@ -50,7 +50,7 @@ type McpResourceList = {
 type McpPromptList = {
   prompts: { name: string; title?: string; description?: string; arguments?: { name: string; description?: string; required?: boolean }[] }[];
 };
-type McpApi = { server: string; declaration: string; tools?: string[]; tool?: string; id?: string; schema?: { description: string; parameters: unknown; returns: unknown } };
+type McpApi = { server: string; declaration: string; tools?: string[]; instructions?: string; tool?: string; id?: string; schema?: { description: string; parameters: unknown; returns: unknown } };
 type McpPrompt = { description?: string; messages: { role: "user" | "assistant"; content: McpContent }[] };
 `
 )

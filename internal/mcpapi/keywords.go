@@ -108,12 +108,15 @@ func (k *keywords) note(typ string) string {
 		sign  string
 		value catalog.Value
 	}{{">= ", k.minimum}, {"> ", k.exclusiveMinimum}, {"<= ", k.maximum}, {"< ", k.exclusiveMaximum}} {
-		if bound.value.IsNumber() && bound.value.Size() <= maxNumber {
+		if bound.value.IsNumber() && bound.value.Size() <= maxNumber && !safeIntegers[bound.sign+bound.value.Raw()] {
 			notes = append(notes, bound.sign+bound.value.Raw())
 		}
 	}
 	return strings.Join(notes, ", ")
 }
+
+// safeIntegers are the bounds of what a number of JavaScript holds exactly, which some libraries write for each integer.
+var safeIntegers = map[string]bool{">= -9007199254740991": true, "<= 9007199254740991": true}
 
 // isWord reports the form of the names of formats.
 func isWord(s string) bool {

@@ -14,7 +14,16 @@ const (
 	maxParam       = 200
 	maxTitle       = 100
 	maxLines       = 40
+	// MaxInstructions bounds what a server says of itself.
+	MaxInstructions = 2000
 )
+
+// Instructions makes what a server says of itself fit to be kept: cleaned, without white space around it, and of [MaxInstructions]
+// characters at most. It is still the text of a stranger.
+func Instructions(s string) string {
+	s = strings.TrimSpace(catalog.CleanText(cut(s, MaxInstructions), true))
+	return firstRunes(s, MaxInstructions)
+}
 
 // line makes hostile prose fit for one line of a comment, at most limit runes.
 func line(s string, limit int) string {

@@ -1,7 +1,8 @@
 // Package lock reads, writes and compares cloister.lock, the file that says which plugins and tools a host has agreed to.
 //
 // The file holds, for each plugin, the version, the digest of its artifact, its publisher and who signed it; and for each
-// tool of a plugin or an MCP server, by its id in the catalog, a hash of its name, description and schemas. It is meant to
+// tool of a plugin or an MCP server, by its id in the catalog, a hash of its name, description and schemas. What an MCP
+// server says of itself stands there as the description of a tool "mcp:<server>:server/instructions". It is meant to
 // be kept beside the code that uses the tools: its text is sorted and indented, so that a change of one tool is a change
 // of a few lines.
 //
