@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,7 @@ type mcpAddFlags struct {
 	clientID, clientSecret       string
 	scopes                       []string
 	noTest, replace, yes, asJSON bool
+	connectTimeout               time.Duration
 }
 
 func (a *app) mcpAdd() *cobra.Command {
@@ -91,6 +93,7 @@ func (a *app) mcpAdd() *cobra.Command {
 	fs.StringVar(&f.approval, "approval", "", "`WHEN` calls need approval: never, ask or always (default: as the server says of each tool)")
 	fs.StringArrayVar(&f.allow, "allow", nil, "only tools whose name `PATTERN` matches, with * and ?; repeatable")
 	fs.StringArrayVar(&f.deny, "deny", nil, "no tools whose name `PATTERN` matches; repeatable")
+	fs.DurationVar(&f.connectTimeout, "connect-timeout", 0, "how long the server may take to start, such as `2m` where npx fetches it first (default: 30s)")
 	fs.BoolVar(&f.noTest, "no-test", false, "do not connect; the tools are agreed to later, with cloister lock accept")
 	fs.BoolVar(&f.replace, "replace", false, "replace a server of this name")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "agree without being asked")
@@ -108,8 +111,12 @@ func (f *mcpAddFlags) server(name string, command []string) (*mcp.Server, error)
 	if f.approval != "" && !slices.Contains(approvalNames, f.approval) {
 		return nil, fmt.Errorf("--approval must be one of %s", strings.Join(approvalNames, ", "))
 	}
+	if f.connectTimeout != 0 && (f.connectTimeout < time.Millisecond || f.connectTimeout > time.Hour) {
+		return nil, errors.New("--connect-timeout must be 1ms to 1h")
+	}
 	s := &mcp.Server{
-		Name: name, URL: f.url, InheritEnv: f.inherit, Approval: host.Approval(f.approval),
+		Limits: mcp.Limits{ConnectTimeout: f.connectTimeout},
+		Name:   name, URL: f.url, InheritEnv: f.inherit, Approval: host.Approval(f.approval),
 		Allow: f.allow, Deny: f.deny, AllowPrivate: f.private,
 	}
 	switch {

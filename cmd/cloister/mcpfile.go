@@ -199,12 +199,16 @@ func serverForm(s *mcp.Server) (json.RawMessage, error) {
 		Deny       []string             `json:"deny,omitempty"`
 		Idempotent []string             `json:"idempotent,omitempty"`
 		Disabled   bool                 `json:"disabled,omitempty"`
+		Limits     *limitsForm          `json:"limits,omitempty"`
 	}{
 		Command: s.Command, Args: s.Args, Dir: s.Dir, Env: valueForms(s.Env), InheritEnv: s.InheritEnv, URL: s.URL,
 		Headers: valueForms(s.Headers), Approval: string(s.Approval), Deny: s.Deny, Disabled: s.Disabled, Private: s.AllowPrivate, Idempotent: s.Idempotent,
 	}
 	if s.Allow != nil {
 		form.Allow = &s.Allow
+	}
+	if s.Limits.ConnectTimeout > 0 {
+		form.Limits = &limitsForm{s.Limits.ConnectTimeout.Milliseconds()}
 	}
 	if o := s.OAuth; o != nil {
 		form.OAuth = &oauthForm{Grant: o.Grant, ClientID: o.ClientID, Scopes: o.Scopes, Redirect: o.Redirect}
@@ -217,6 +221,11 @@ func serverForm(s *mcp.Server) (json.RawMessage, error) {
 		return nil, usageError(fmt.Errorf("the server cannot be written down: %w", err), "")
 	}
 	return text, nil
+}
+
+// limitsForm is the limits that the command line can set.
+type limitsForm struct {
+	ConnectTimeoutMs int64 `json:"connectTimeoutMs"`
 }
 
 type oauthForm struct {
