@@ -76,17 +76,20 @@ func TestHostileDrip(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			h := &hostile{a: signed(t, "one")}
 			dripping, gone := make(chan struct{}), make(chan struct{})
-			var once sync.Once
+			var begun, ended sync.Once
 			h.override = func(w http.ResponseWriter, r *http.Request) bool {
 				if k, _ := pathEnd(r); k != kind {
 					return false
 				}
 				w.Header().Set("Content-Type", map[string]string{"manifests": typeOCIManifest, "referrers": typeOCIIndex}[kind])
+				if kind == "manifests" {
+					w.Header().Set("Content-Length", "1000") // without it the client asks for that first
+				}
 				w.WriteHeader(200)
 				w.(http.Flusher).Flush()
-				once.Do(func() { close(dripping) })
+				begun.Do(func() { close(dripping) })
 				<-r.Context().Done()
-				close(gone)
+				ended.Do(func() { close(gone) }) // blobs are asked for side by side
 				return true
 			}
 			ctx, cancel := context.WithCancel(t.Context())
