@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -61,7 +62,7 @@ func textOf(t testing.TB, res *mcp.CallToolResult) string {
 func TestWaitingCallIsAnswered(t *testing.T) {
 	for _, version := range []string{oldProtocol, newProtocol} {
 		t.Run(version, func(t *testing.T) {
-			log, mark := &logged{}, "waits "+version
+			log, mark := &logged{}, "waits "+rand.Text()
 			r := newRig(t, false, Options{Elicit: true, Limits: Limits{ApprovalWait: 10 * time.Millisecond}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 			srv := r.web(t, testHTTP)
 			alice, bob := dial(t, httpTransport(srv, aliceToken), version, nil), dial(t, httpTransport(srv, bobToken), version, nil)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,6 +93,21 @@ func TestHTTPProgressAndCancel(t *testing.T) {
 	}
 }
 
+// firstWrite says when a response begins.
+type firstWrite struct {
+	http.ResponseWriter
+	once sync.Once
+	done func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(w.done)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *firstWrite) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 func TestHTTPListChanged(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2026-07-28", legacyProtocol} {
@@ -99,20 +115,34 @@ func TestHTTPListChanged(t *testing.T) {
 			t.Parallel()
 			server := goodServer(nil)
 			inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+			listens := make(chan struct{}, 1)
 			s := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if version == legacyProtocol && r.Header.Get("Mcp-Method") == "server/discover" {
 					http.Error(w, "no", http.StatusBadRequest)
 					return
+				}
+				if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == methodListen {
+					w = &firstWrite{ResponseWriter: w, done: func() {
+						select {
+						case listens <- struct{}{}:
+						default: // it is opened again
+						}
+					}}
 				}
 				inner.ServeHTTP(w, r)
 			}))
 			changed := make(chan struct{}, 100)
 			m := open(t, &Options{OnChange: func(*Manager) { changed <- struct{}{} }}, remote(s.URL))
 			srv := one(t, m)
-			if _, err := srv.Client.CallTool(testCtx(t), tool(t, srv, "grow"), nil, nil); err != nil {
+			ctx := testCtx(t)
+			select {
+			case <-listens: // what changes before nobody is told of
+			case <-ctx.Done():
+				t.Fatal("there is no stream for changes")
+			}
+			if _, err := srv.Client.CallTool(ctx, tool(t, srv, "grow"), nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			ctx := testCtx(t)
 			for len(m.Servers()[0].Tools) != 7 {
 				select {
 				case <-changed:
