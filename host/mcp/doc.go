@@ -60,9 +60,10 @@
 //     open request, once, under its exact id; one to a cancelled request is dropped. All
 //     else ends the connection with ErrProtocol.
 //   - Results of calls do not go through the SDK at all. Numbers keep their digits.
-//   - On standard output, a line that does not begin with "{" is no message: it is handed to
-//     Options.Stderr and skipped, up to 1000 lines and 1 MiB per connection, as servers print
-//     banners there by mistake. A line that does has to be a correct message.
+//   - On standard output, a line that no reader could take for a message is handed to
+//     Options.Stderr and skipped, up to 1000 lines and 1 MiB between two messages, as servers
+//     print banners and logs there by mistake. One that names jsonrpc in any writing, or has
+//     an id with a method, a result or an error, has to be a correct message.
 //   - Lines, bodies, events, pages, cursors, lists, tools, descriptions, schemas and content
 //     items are bounded, before they are parsed. A list that goes in circles is an error.
 //     A tool whose schema does not compile, or refers to another document, is left out and
