@@ -114,11 +114,9 @@ func (r *Run) mcpInstead(id string) string {
 	if len(r.mcp) == 0 || !strings.HasPrefix(id, catalog.SourceMCP+":") {
 		return ""
 	}
-	for _, s := range r.mcp {
-		for i := range s.api.Tools {
-			if t := &s.api.Tools[i]; t.ID == id {
-				return "call MCP." + s.api.Name + "." + t.Name + "(input)"
-			}
+	if e, ok := r.cat.Lookup(id); ok {
+		if f, ok := r.callOf(e); ok {
+			return "call " + f.Call + "(input)"
 		}
 	}
 	return "tools of MCP servers are called as MCP.<server>.<tool>(input), and MCP.$search(query) finds them"

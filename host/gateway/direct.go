@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -63,15 +64,18 @@ type directAnswer struct {
 // it and a dot.
 type work func(ctx context.Context) (*host.CallResult, error)
 
-// sameAs names what a call asks for: the tool or the method, and the arguments.
-func (c *call) sameAs(what string) string { return what + "\n" + argumentsHash(c.args) }
+// sameAs names what a call asks for: the tool or the method, and the arguments. It is
+// worked out when it is wanted, which for most calls is never.
+func (c *call) sameAs(what string) func() string {
+	return sync.OnceValue(func() string { return what + "\n" + argumentsHash(c.args) })
+}
 
 // direct does the work of a call, or goes on with what an earlier round began, and
 // puts to the user what needs approval. Where the user cannot be asked, a call that
-// waits for approval for too long is left to wait by itself, if same is not empty: the
+// waits for approval for too long is left to wait by itself, if same is not nil: the
 // next call with the same one goes on with it. A failure is a *host.ToolError, or an
 // error for the client.
-func (c *call) direct(ctx context.Context, same string, do work) (*directAnswer, error) {
+func (c *call) direct(ctx context.Context, same func() string, do work) (*directAnswer, error) {
 	var d *directCall
 	if c.answered != nil {
 		if d = c.s.attachCall(c.answered.Call); d == nil {
@@ -82,12 +86,12 @@ func (c *call) direct(ctx context.Context, same string, do work) (*directAnswer,
 	} else if d = c.s.attachSame(same); d != nil {
 		c.s.live.follow(c.id, d.id)
 	} else {
-		d = c.begin(ctx, same, do)
+		d = c.begin(ctx, same != nil, do)
 	}
 	wait, since := c.s.g.o.Limits.ApprovalWait, time.Now()
 	late := time.NewTimer(max(wait, 0))
 	defer late.Stop()
-	if wait < 0 || same == "" {
+	if wait < 0 || same == nil {
 		late.Stop()
 	}
 	for {
@@ -120,7 +124,7 @@ func (c *call) direct(ctx context.Context, same string, do work) (*directAnswer,
 			default:
 				if left := wait - time.Since(since); left > 0 {
 					late.Reset(left)
-				} else if c.s.keepCall(d) {
+				} else if c.s.keepCall(d, same()) {
 					return nil, c.waits(d, open)
 				} else {
 					c.withdraw(open)
@@ -144,12 +148,12 @@ func (c *call) changed() <-chan struct{} {
 
 // begin starts the call. It ends with the request, or with the session's run where it
 // may outlive the request.
-func (c *call) begin(ctx context.Context, same string, do work) *directCall {
-	if c.asks && c.rounds || same != "" {
+func (c *call) begin(ctx context.Context, outlives bool, do work) *directCall {
+	if c.asks && c.rounds || outlives {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d := &directCall{id: c.id, cancel: cancel, done: make(chan struct{}), same: same}
+	d := &directCall{id: c.id, cancel: cancel, done: make(chan struct{})}
 	run := c.run
 	c.s.keep(run) // a call keeps the run it was made in
 	go func() {
@@ -163,8 +167,7 @@ func (c *call) begin(ctx context.Context, same string, do work) *directCall {
 
 // detach leaves a call to wait for the user's answer, which the next request brings.
 func (c *call) detach(d *directCall, open []host.PendingApproval) (*directAnswer, error) {
-	d.same = "" // the client carries what it is known by
-	if !c.s.keepCall(d) {
+	if !c.s.keepCall(d, "") { // the client carries what it is known by
 		d.cancel()
 		<-d.done
 		return nil, &host.ToolError{Message: "too many calls wait for approval in this session", Code: "too_many_calls"}
@@ -176,13 +179,15 @@ func (c *call) detach(d *directCall, open []host.PendingApproval) (*directAnswer
 	return &directAnswer{requests: requests, state: state}, nil
 }
 
-// keepCall lets a call go on without a request. It fails where that are too many.
-func (s *session) keepCall(d *directCall) bool {
+// keepCall lets a call go on without a request, for one that is the same if same is not
+// empty. It fails where that are too many.
+func (s *session) keepCall(d *directCall, same string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.detached) >= maxDetached || s.ended {
 		return false
 	}
+	d.same = same
 	s.detached[d.id] = d
 	d.expiry = time.AfterFunc(detachedLifetime, func() {
 		if s.attachCall(d.id) != nil {
@@ -229,23 +234,32 @@ func (c *call) withdraw(open []host.PendingApproval) {
 
 // attachSame takes a call back that waits by itself, for one that asks for the same; nil
 // if there is none.
-func (s *session) attachSame(same string) *directCall {
+func (s *session) attachSame(same func() string) *directCall {
 	s.mu.Lock()
-	id := ""
+	none := len(s.detached) == 0
+	s.mu.Unlock()
+	if none || same == nil {
+		return nil
+	}
+	wanted := same() // arguments may be long
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, d := range s.detached {
-		if same != "" && d.same == same {
-			id = d.id
-			break
+		if d.same == wanted {
+			return s.attachLocked(d.id)
 		}
 	}
-	s.mu.Unlock()
-	return s.attachCall(id) // another request may have been quicker
+	return nil
 }
 
 // attachCall takes a call that waits for the client back; nil if there is none.
 func (s *session) attachCall(id string) *directCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.attachLocked(id)
+}
+
+func (s *session) attachLocked(id string) *directCall {
 	d := s.detached[id]
 	if d != nil {
 		d.expiry.Stop()

@@ -105,7 +105,7 @@ func (c *call) listing(ctx context.Context, do func(context.Context) error) erro
 	if c.rounds {
 		c.asks, c.patient = false, false
 	}
-	_, err := c.direct(ctx, "", func(ctx context.Context) (*host.CallResult, error) {
+	_, err := c.direct(ctx, nil, func(ctx context.Context) (*host.CallResult, error) {
 		return &host.CallResult{}, do(ctx)
 	})
 	return failed(err)

@@ -175,10 +175,15 @@ func (c *cache) save(u *upstream, l *toolList) {
 		return
 	}
 	path, key := c.path(&u.cfg)
+	c.write(u, path, func() ([]byte, error) { return encodeCache(l, key) })
+}
+
+// write replaces a file of the cache. A failure costs no more than the memory.
+func (c *cache) write(u *upstream, path string, encode func() ([]byte, error)) {
 	err := c.folder()
 	if err == nil {
 		var data []byte
-		if data, err = encodeCache(l, key); err == nil {
+		if data, err = encode(); err == nil {
 			err = safefile.ReplaceBytes(path, 0o600, data)
 		}
 	}

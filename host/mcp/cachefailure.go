@@ -65,16 +65,7 @@ func (c *cache) noteFailure(u *upstream) {
 		return
 	}
 	path, key := c.failurePath(&u.cfg)
-	err := c.folder()
-	if err == nil {
-		var data []byte
-		if data, err = marshal(failureFile{cacheVersion, key, time.Now().Unix()}); err == nil {
-			err = safefile.ReplaceBytes(path, 0o600, data)
-		}
-	}
-	if err != nil {
-		u.m.o.Logger.Warn("MCP cache entry was not written", "server", u.cfg.Name, "error", err)
-	}
+	c.write(u, path, func() ([]byte, error) { return marshal(failureFile{cacheVersion, key, time.Now().Unix()}) })
 }
 
 // forgetFailure is for a server that works.

@@ -45,14 +45,15 @@ func scopeEntity(node ast.IsScopeNode) (types.EntityUID, bool) {
 
 // about gives the policies that can match a tool, in the order of the files.
 func (x *index) about(t *toolEntities) []*rule {
-	out := slices.Concat(x.any, x.of[t.tool.UID], x.of[t.owner.UID], x.of[t.source.UID])
-	return sorted(out)
+	return sorted(slices.Concat(x.any, x.of[t.tool.UID], x.of[t.owner.UID], x.of[t.source.UID]), (*rule).place)
 }
 
-func sorted(rs []*rule) []*rule {
-	slices.SortFunc(rs, func(a, b *rule) int { return cmp.Compare(a.at, b.at) })
-	return rs
+func sorted[T any](list []T, at func(T) int) []T {
+	slices.SortFunc(list, func(a, b T) int { return cmp.Compare(at(a), at(b)) })
+	return list
 }
+
+func (r *rule) place() int { return r.at }
 
 // findings are the policies that matched or failed, each list in the order of the files.
 type findings struct {
@@ -64,19 +65,18 @@ type findings struct {
 // a policy forbids, and may be missing there.
 func (f *findings) with(g *findings) *findings {
 	return &findings{
-		forbids: merged(f.forbids, g.forbids),
-		permits: merged(f.permits, g.permits),
-		failed: slices.SortedFunc(slices.Values(slices.Concat(f.failed, g.failed)), func(a, b failure) int {
-			return cmp.Compare(a.rule.at, b.rule.at)
-		}),
+		forbids: merged(f.forbids, g.forbids, (*rule).place),
+		permits: merged(f.permits, g.permits, (*rule).place),
+		failed:  merged(f.failed, g.failed, func(f failure) int { return f.rule.at }),
 	}
 }
 
-func merged(a, b []*rule) []*rule {
+// merged puts two lists together, in the order of the files.
+func merged[T any](a, b []T, at func(T) int) []T {
 	if len(b) == 0 {
 		return a
 	}
-	return sorted(slices.Concat(a, b))
+	return sorted(slices.Concat(a, b), at)
 }
 
 // firsts gives the first of each.
