@@ -1,6 +1,7 @@
 package quickjs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -9,9 +10,12 @@ var (
 	// ErrEngineUnavailable reports that the engine's bytes are missing, altered or
 	// do not compile. Its text names the command that mends it.
 	ErrEngineUnavailable = errors.New("javascript engine unavailable")
-	// ErrInterrupted reports that a VM was stopped: its deadline passed or its
-	// context ended. The VM is finished.
+	// ErrInterrupted reports that a VM was stopped: its deadline passed, its
+	// context ended, or Stop was called. The VM is finished. The error is an
+	// *InterruptError, which tells the reason.
 	ErrInterrupted = errors.New("execution interrupted")
+	// ErrStopped is the reason of an InterruptError after VM.Stop.
+	ErrStopped = errors.New("stopped by the host")
 	// ErrTrapped reports a WebAssembly trap, such as an exhausted native stack.
 	// The VM is finished and is never used again.
 	ErrTrapped = errors.New("vm trapped")
@@ -34,6 +38,28 @@ type Exception struct{ Value Value }
 
 // Error implements error. The thrown value is guest data and is not read here.
 func (e *Exception) Error() string { return "javascript exception" }
+
+// InterruptError says why guest code was stopped. errors.Is finds ErrInterrupted in
+// it, and the reason: context.DeadlineExceeded after the VM's deadline, the
+// context's error and its cause after the end of a context, ErrStopped after
+// VM.Stop.
+type InterruptError struct{ Cause error }
+
+// Error implements error.
+func (e *InterruptError) Error() string { return fmt.Sprintf("%v: %v", ErrInterrupted, e.Cause) }
+
+// Unwrap gives ErrInterrupted and the cause.
+func (e *InterruptError) Unwrap() []error { return []error{ErrInterrupted, e.Cause} }
+
+// contextError is the error of a context that has ended: what errors.Is is asked for
+// may be context.Canceled as well as the cause that the context was given.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
 
 // TrapError is a trap with the runtime's description of it. It unwraps to
 // ErrTrapped.

@@ -132,21 +132,31 @@ const graceAfterDeadline = 2 * time.Millisecond
 // checkpoint is called by the engine's own polls and by the metered loops. Bit
 // 0 asks the engine to stop, bit 1 makes a metered loop trap.
 func (vm *VM) checkpoint() uint32 {
-	if vm.interrupt.Load() || vm.callCtx.Context != nil && vm.callCtx.Context.Err() != nil {
-		vm.interrupted = true
+	if vm.interrupt.Load() {
+		vm.stopFor(ErrStopped)
+		return 3
+	}
+	if ctx := vm.callCtx.Context; ctx != nil && ctx.Err() != nil {
+		vm.stopFor(contextError(ctx))
 		return 3
 	}
 	if vm.deadline.IsZero() {
 		return 0
 	}
 	over := time.Since(vm.deadline)
-	switch {
-	case over < 0:
+	if over < 0 {
 		return 0
-	case over < graceAfterDeadline:
-		vm.interrupted = true
+	}
+	vm.stopFor(context.DeadlineExceeded)
+	if over < graceAfterDeadline {
 		return 1
 	}
-	vm.interrupted = true
 	return 3
+}
+
+// stopFor keeps the first reason to stop: later ones come while the guest unwinds.
+func (vm *VM) stopFor(reason error) {
+	if vm.interrupted == nil {
+		vm.interrupted = reason
+	}
 }

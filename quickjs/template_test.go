@@ -41,7 +41,7 @@ func checkImage(t *testing.T, vm *VM) {
 	if got := vm.oom.Get(); got != 0 {
 		t.Errorf("out-of-memory flag %d", got)
 	}
-	if vm.moduleDenied || vm.interrupted || vm.dead || len(vm.rejections) != 0 || vm.lost != 0 || !vm.deadline.IsZero() {
+	if vm.moduleDenied || vm.Interrupted() || vm.dead || len(vm.rejections) != 0 || vm.lost != 0 || !vm.deadline.IsZero() {
 		t.Errorf("the host's side of the VM is not fresh: %+v", vm)
 	}
 }

@@ -54,7 +54,7 @@ type VM struct {
 
 	interrupt    atomic.Bool
 	deadline     time.Time
-	interrupted  bool
+	interrupted  error // why guest code was stopped
 	dead         bool
 	closed       bool
 	gone         bool // the instance was released
@@ -176,8 +176,8 @@ func (vm *VM) mem() []byte { return vm.lm.base()[:vm.memory.Size()] }
 // SetDeadline sets when guest code is stopped; the zero time means never.
 func (vm *VM) SetDeadline(t time.Time) { vm.deadline = t }
 
-// Stop makes running guest code end with ErrInterrupted within a fraction of a
-// millisecond. It may be called from any goroutine.
+// Stop makes running guest code end with ErrInterrupted and ErrStopped within a
+// fraction of a millisecond. It may be called from any goroutine.
 func (vm *VM) Stop() { vm.interrupt.Store(true) }
 
 // do makes one call into the guest.
@@ -194,14 +194,14 @@ func (vm *VM) do(ctx context.Context, op uint64, a args) (uint64, error) {
 	vm.callCtx.Context = nil
 	if err != nil {
 		vm.dead = true
-		if vm.interrupted {
-			return 0, ErrInterrupted
+		if vm.interrupted != nil {
+			return 0, &InterruptError{Cause: vm.interrupted}
 		}
 		return 0, &TrapError{Cause: err}
 	}
-	if vm.interrupted {
+	if vm.interrupted != nil {
 		vm.dead = true
-		return 0, ErrInterrupted
+		return 0, &InterruptError{Cause: vm.interrupted}
 	}
 	return s[0], nil
 }
@@ -213,7 +213,7 @@ func (vm *VM) OutOfMemory() bool { return vm.oom.Get() != 0 }
 func (vm *VM) ModuleDenied() bool { return vm.moduleDenied }
 
 // Interrupted says whether the VM was stopped by deadline, context or Stop.
-func (vm *VM) Interrupted() bool { return vm.interrupted }
+func (vm *VM) Interrupted() bool { return vm.interrupted != nil }
 
 // Close ends the VM. One that is whole and never grew is put back to the
 // template's image and kept for the next cell; any other is dropped.
