@@ -55,7 +55,7 @@ func checkRefuses(t *testing.T, what string, vm *VM) {
 	// These have no error to give, and must not panic.
 	for name, look := range map[string]func(){
 		"Unhandled": func() { vm.Unhandled() }, "OutOfMemory": func() { vm.OutOfMemory() },
-		"ModuleDenied": func() { vm.ModuleDenied() }, "Interrupted": func() { vm.Interrupted() },
+		"ModuleDenied": func() { vm.ModuleDenied() }, "Interrupted": func() { vm.Interrupted() }, "DirtyBytes": func() { vm.DirtyBytes() },
 		"Stop": vm.Stop, "Close": vm.Close, "SetDeadline": func() { vm.SetDeadline(time.Now()) },
 	} {
 		func() {

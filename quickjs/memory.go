@@ -48,9 +48,11 @@ type linear interface {
 	// reset makes the memory equal to the image. Only memory that never grew
 	// beyond the image's size can be reset.
 	reset()
-	// dirty lists pages below size that may differ from the image, in order. It
-	// may list too many, never too few.
-	dirty(size uint64) []int
+	// scan lists ranges of pages in [from, to) that may differ from the image, in
+	// order, and gives the page to go on with: to when there are no more. It may
+	// list too many, never too few. Where nobody can tell what was written, told is
+	// false and all pages are listed. The ranges are valid until the next call.
+	scan(from, to int) (spans []span, next int, told bool)
 	// base is the memory from its start, as long as it was ever made.
 	base() []byte
 }
@@ -88,23 +90,43 @@ func (im *image) page(p int) []byte {
 
 var zeroPage [pageSize]byte
 
-// differing keeps the pages of mem that differ from the image.
-func (im *image) differing(mem []byte, candidates []int) []int {
-	out := candidates[:0]
-	for _, p := range candidates {
-		if at := p * pageSize; at+pageSize <= len(mem) && !bytes.Equal(mem[at:at+pageSize], im.page(p)) {
-			out = append(out, p)
+// dirty lists the pages of lm below size that differ from the image, in order.
+func (im *image) dirty(lm linear, size uint64) []int {
+	var out []int
+	mem, end := lm.base(), int(size/pageSize)
+	for at := 0; at < end; {
+		var spans []span
+		spans, at, _ = lm.scan(at, end)
+		for _, s := range spans {
+			for p := s.from; p < s.to; p++ {
+				if !bytes.Equal(mem[p*pageSize:(p+1)*pageSize], im.page(p)) {
+					out = append(out, p)
+				}
+			}
 		}
 	}
 	return out
 }
 
-func allPages(size uint64) []int {
-	out := make([]int, size/pageSize)
-	for i := range out {
-		out[i] = i
+// held is how many bytes of the memory below size are lm's own.
+func held(lm linear, size uint64) uint64 {
+	n, end := 0, int(size/pageSize)
+	for at := 0; at < end; {
+		spans, next, told := lm.scan(at, end)
+		if !told {
+			return size
+		}
+		n, at = n+pagesIn(spans), next
 	}
-	return out
+	return uint64(n) * pageSize
+}
+
+func pagesIn(spans []span) int {
+	n := 0
+	for _, s := range spans {
+		n += s.to - s.from
+	}
+	return n
 }
 
 func isZero(b []byte) bool {
@@ -127,6 +149,7 @@ type copyMemory struct {
 	im  *image
 	buf []byte // length: highest size so far; capacity: the limit's
 	max uint64
+	all [1]span // what scan gives
 }
 
 func newCopyMemory(im *image, max uint64) *copyMemory {
@@ -165,5 +188,10 @@ func (m *copyMemory) fill() {
 	}
 }
 
-func (m *copyMemory) dirty(size uint64) []int { return m.im.differing(m.buf, allPages(size)) }
-func (m *copyMemory) base() []byte            { return m.buf }
+func (m *copyMemory) base() []byte { return m.buf }
+
+// scan implements linear: nobody keeps a record of what the guest writes.
+func (m *copyMemory) scan(from, to int) ([]span, int, bool) {
+	m.all[0] = span{from, to}
+	return m.all[:], to, false
+}

@@ -88,12 +88,13 @@ func newMemory(im *image, max uint64, plain bool) (linear, error) {
 type cowMemory struct {
 	im  *image
 	buf []byte // the whole reservation
-	// scan holds the kernel's answers. It is part of an object on the heap because
+	// kernel holds the kernel's answers. It is part of an object on the heap because
 	// the kernel gets its address as a number, and stacks move.
-	scan struct {
+	kernel struct {
 		arg     pmScanArg
 		regions [64]pageRegion
 	}
+	spans [64]span // what scan gives
 }
 
 // Reallocate implements experimental.LinearMemory. The memory never moves.
@@ -134,14 +135,6 @@ func (m *cowMemory) reset() {
 	}
 }
 
-func pagesIn(spans []span) int {
-	n := 0
-	for _, s := range spans {
-		n += s.to - s.from
-	}
-	return n
-}
-
 func (m *cowMemory) restore(s span) {
 	for p := s.from; p < s.to; p++ {
 		copy(m.buf[p*pageSize:(p+1)*pageSize], m.im.page(p))
@@ -176,52 +169,66 @@ const (
 	pageIsZero    = 1 << 5
 )
 
-// written asks the kernel which pages below size are private to this mapping: a
-// page that is there and neither of the file nor the shared page of zeros has been
-// written. It says false where the kernel cannot tell.
-func (m *cowMemory) written(size uint64) ([]span, bool) {
+// scan implements linear. It asks the kernel which pages are private to this
+// mapping: a page that is there and neither of the file nor the shared page of zeros
+// has been written. Where the kernel cannot tell, it lists all.
+func (m *cowMemory) scan(from, to int) (spans []span, next int, told bool) {
+	n, next, ok := m.ask(from, to)
+	if !ok {
+		m.spans[0] = span{from, to}
+		return m.spans[:1], to, false
+	}
+	start := m.address()
+	for i, r := range m.kernel.regions[:n] {
+		m.spans[i] = span{int((r.start - start) / pageSize), int((r.end - start) / pageSize)}
+	}
+	return m.spans[:n], next, true
+}
+
+// address is where the memory begins. A mapping does not move.
+func (m *cowMemory) address() uint64 {
+	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))))
+}
+
+// ask makes one request for the pages [from, to). It gives the number of regions
+// that the kernel filled in and the page from which to ask on.
+func (m *cowMemory) ask(from, to int) (regions, next int, ok bool) {
 	f := pagemap()
 	if f == nil {
-		return nil, false
+		return 0, 0, false
 	}
-	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(m.buf))))
-	regions := m.scan.regions[:]
-	arg := &m.scan.arg
+	start := m.address() + uint64(from)*pageSize
+	end := m.address() + uint64(to)*pageSize
+	into := m.kernel.regions[:]
+	arg := &m.kernel.arg
 	*arg = pmScanArg{
-		start: start, end: start + size, vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(regions)))), vecLen: uint64(len(regions)),
+		start: start, end: end, vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(into)))), vecLen: uint64(len(into)),
 		inverted: pageIsFile | pageIsZero, mask: pageIsFile | pageIsZero, anyOf: pageIsPresent | pageIsSwapped, returned: pageIsPresent,
 	}
 	arg.size = uint64(unsafe.Sizeof(*arg))
-	var spans []span
-	for arg.start < start+size {
-		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(arg)))
-		runtime.KeepAlive(m)
-		if errno != 0 || arg.walkEnd <= arg.start || n > uintptr(len(regions)) {
-			return nil, false
-		}
-		for _, r := range regions[:n] {
-			if r.start < start || r.end > start+size || r.end <= r.start {
-				return nil, false
-			}
-			spans = append(spans, span{int((r.start - start) / pageSize), int((r.end - start) / pageSize)})
-		}
-		arg.start = arg.walkEnd
+	n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(arg)))
+	runtime.KeepAlive(m)
+	if errno != 0 || arg.walkEnd <= start || arg.walkEnd > end || n > uintptr(len(into)) {
+		return 0, 0, false
 	}
-	return spans, true
+	for _, r := range into[:n] {
+		if r.start < start || r.end > end || r.end <= r.start {
+			return 0, 0, false
+		}
+	}
+	return int(n), int((arg.walkEnd - m.address()) / pageSize), true
 }
 
-// dirty implements linear. Where the kernel cannot tell what was written, all
-// pages are compared.
-func (m *cowMemory) dirty(size uint64) []int {
-	spans, ok := m.written(size)
-	if !ok {
-		return m.im.differing(m.buf, allPages(size))
-	}
-	var out []int
-	for _, s := range spans {
-		for p := s.from; p < s.to; p++ {
-			out = append(out, p)
+// written lists the pages below size that were written. It says false where the
+// kernel cannot tell.
+func (m *cowMemory) written(size uint64) ([]span, bool) {
+	var out []span
+	for at, end := 0, int(size/pageSize); at < end; {
+		spans, next, told := m.scan(at, end)
+		if !told {
+			return nil, false
 		}
+		out, at = append(out, spans...), next
 	}
-	return m.im.differing(m.buf, out)
+	return out, true
 }

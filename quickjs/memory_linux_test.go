@@ -93,7 +93,7 @@ func TestMemoryResets(t *testing.T) {
 					want++
 				}
 			}
-			dirty := lm.dirty(im.size)
+			dirty := im.dirty(lm, im.size)
 			if len(dirty) != want {
 				t.Errorf("%s, %s: %d dirty pages, want %d", m.name, c.name, len(dirty), want)
 			}
@@ -104,7 +104,7 @@ func TestMemoryResets(t *testing.T) {
 			}
 			lm.reset()
 			equalsImage(t, m.name+", "+c.name, im, mem)
-			if dirty := lm.dirty(im.size); len(dirty) != 0 {
+			if dirty := im.dirty(lm, im.size); len(dirty) != 0 {
 				t.Errorf("%s, %s: dirty after the reset: %v", m.name, c.name, dirty)
 			}
 		}

@@ -130,7 +130,7 @@ func (vm *VM) flags() uint32 {
 
 // diff lists the lines of memory that differ from the template.
 func (vm *VM) diff(mem []byte) []byte {
-	pages := vm.lm.dirty(uint64(len(mem)))
+	pages := vm.t.im.dirty(vm.lm, uint64(len(mem)))
 	raw := make([]byte, 0, len(pages)*pageSize/2+64)
 	for _, p := range pages {
 		page, old := mem[p*pageSize:(p+1)*pageSize], vm.t.im.page(p)

@@ -171,7 +171,7 @@ func (t *Template) train(ctx context.Context) error {
 		vm.destroy()
 		return err
 	}
-	pages := vm.lm.dirty(t.im.size)
+	pages := t.im.dirty(vm.lm, t.im.size)
 	vm.destroy()
 	t.im.setHot(pages)
 	return nil

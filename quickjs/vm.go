@@ -173,6 +173,19 @@ func (vm *VM) Template() *Template { return vm.t }
 // call into the guest.
 func (vm *VM) mem() []byte { return vm.lm.base()[:vm.memory.Size()] }
 
+// DirtyBytes is how much memory this VM holds beyond the image that all VMs of its
+// template share, in bytes: the pages that were written, by the guest or when they
+// were put back to the image. Where the kernel cannot tell, and where memory is
+// plain (EngineOptions.PlainMemory, systems other than Linux), it is the whole
+// memory. A closed VM holds none. The kernel is asked each time: a few microseconds
+// for a small cell, a few hundred for 50 MB.
+func (vm *VM) DirtyBytes() int {
+	if vm.closed {
+		return 0
+	}
+	return int(held(vm.lm, uint64(vm.memory.Size())))
+}
+
 // SetDeadline sets when guest code is stopped; the zero time means never.
 func (vm *VM) SetDeadline(t time.Time) { vm.deadline = t }
 
