@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -14,12 +15,14 @@ import (
 func (c *cell) suspend(ctx context.Context, reason guestabi.WaitReason) *Result {
 	h := c.h
 	start := time.Now()
-	snap, err := c.g.vm.Snapshot(c.g.main)
-	if err != nil {
+	snap, err := c.g.vm.Snapshot(ctx, &quickjs.SnapshotOptions{Max: h.cfg.MaxSnapshotBytes}, c.g.main)
+	switch {
+	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
+		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the %d bytes that are allowed; keep less data across an await", h.cfg.MaxSnapshotBytes))
+	case err != nil && ctx.Err() != nil:
+		return c.failed(ctx, fail(guestabi.ReasonAborted, "the call was cancelled"))
+	case err != nil:
 		return c.failed(ctx, fail(guestabi.ReasonInternalError, "the program's state could not be saved"))
-	}
-	if len(snap) > h.cfg.MaxSnapshotBytes {
-		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes %d bytes, more than the %d that are allowed; keep less data across an await", len(snap), h.cfg.MaxSnapshotBytes))
 	}
 	if full := h.reserve(c); full >= 0 {
 		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", full))

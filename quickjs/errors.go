@@ -25,6 +25,9 @@ var (
 	// ErrSnapshot reports a snapshot that cannot be read: damaged, of another
 	// version, or taken from another engine or template.
 	ErrSnapshot = errors.New("snapshot refused")
+	// ErrSnapshotTooLarge reports a state that takes more bytes than a snapshot may
+	// have. The VM is whole.
+	ErrSnapshotTooLarge = errors.New("snapshot is too large")
 	// ErrTooLarge reports a result over the bound that the caller gave.
 	ErrTooLarge = errors.New("value is too large")
 	// ErrOutOfMemory reports that the guest's memory does not suffice for what
@@ -79,3 +82,15 @@ func (e *SnapshotError) Error() string { return fmt.Sprintf("%v: %s", ErrSnapsho
 
 // Unwrap makes errors.Is(err, ErrSnapshot) true.
 func (e *SnapshotError) Unwrap() error { return ErrSnapshot }
+
+// SnapshotTooLargeError is ErrSnapshotTooLarge with the bound that was passed. How
+// much the whole state would take is not known: saving ends at the bound.
+type SnapshotTooLargeError struct{ Max int }
+
+// Error implements error.
+func (e *SnapshotTooLargeError) Error() string {
+	return fmt.Sprintf("%v: more than %d bytes", ErrSnapshotTooLarge, e.Max)
+}
+
+// Unwrap makes errors.Is(err, ErrSnapshotTooLarge) true.
+func (e *SnapshotTooLargeError) Unwrap() error { return ErrSnapshotTooLarge }

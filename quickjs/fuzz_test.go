@@ -91,7 +91,7 @@ func FuzzHostFuncs(f *testing.F) {
 			t.Fatalf("%s(%d, %d, %d, %d, %d) = %d", h.name, a, b, c, d, e, stack[0])
 		}
 		vm.Unhandled()
-		if _, err := vm.Snapshot(); err != nil {
+		if _, err := vm.Snapshot(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -106,7 +106,7 @@ func fuzzSeeds() map[string]map[string]string {
 	line := bytes.Repeat([]byte("line"), lineSize/4)
 	root := binary.LittleEndian.AppendUint64(nil, 3<<32)
 	two := append(page(4, 1, line), page(9, 1<<63|1, append(bytes.Clone(line), line...))...)
-	one := snapshotEncoder.EncodeAll(page(4, 1, line), nil)
+	one := craftEncoder.EncodeAll(page(4, 1, line), nil)
 	out := map[string]map[string]string{
 		"FuzzRestore": {
 			"nothing":       restore(fuzzWhole, craft{}, nil, nil),

@@ -68,3 +68,10 @@ func imageDiff(a, b *image) []int {
 }
 
 const guestVersion = guestabi.Version
+
+// instances is how many instances of an engine exist.
+func instances(e *Engine) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.live
+}

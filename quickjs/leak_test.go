@@ -118,7 +118,7 @@ func leakCell(ctx context.Context, tmpl *Template, i int) (string, error) {
 		if _, _, err := c.turn(ctx); err != nil {
 			return "suspended", err
 		}
-		snap, err := vm.Snapshot(c.main)
+		snap, err := vm.Snapshot(ctx, nil, c.main)
 		if err != nil || i%10 == 8 {
 			return "suspended and dropped", err
 		}

@@ -25,7 +25,7 @@ func uses(vm *VM) map[string]func() error {
 		"ReadString":    func() error { _, err := vm.ReadString(ctx, t.Undefined(), 10); return err },
 		"Free":          func() error { return vm.Free(ctx, t.Undefined()) },
 		"Result":        func() error { return val(vm.Result(ctx, t.Undefined())) },
-		"Snapshot":      func() error { _, err := vm.Snapshot(); return err },
+		"Snapshot":      func() error { _, err := vm.Snapshot(ctx, nil); return err },
 		"Turn": func() error {
 			_, _, err := vm.Turn(ctx, t.Entry(1), nil, t.Entry(2), t.Undefined(), 10)
 			return err
@@ -129,7 +129,7 @@ func TestTemplateClose(t *testing.T) {
 		if got, err := run(ctx, vm, "return 6 * 7"); got != "42" {
 			t.Errorf("%s: a VM in use gives %q, %v", m.name, got, err)
 		}
-		snap, err := vm.Snapshot()
+		snap, err := vm.Snapshot(ctx, nil)
 		if err != nil {
 			t.Errorf("%s: Snapshot: %v", m.name, err)
 		}
@@ -254,7 +254,7 @@ func hammerCell(tmpl *Template, g, i int) error {
 		if _, _, err := c.turn(ctx); err != nil {
 			return err
 		}
-		snap, err := vm.Snapshot(c.main)
+		snap, err := vm.Snapshot(ctx, nil, c.main)
 		if err != nil {
 			return err
 		}

@@ -227,7 +227,7 @@ func TestTrappedVMIsNeverUsedAgain(t *testing.T) {
 			if _, err := vm.Call(ctx, tmpl.Entry(entryStart), tmpl.Undefined()); !errors.Is(err, ErrClosed) {
 				t.Errorf("%s, %s: a trapped VM runs: %v", m.name, c.name, err)
 			}
-			if _, err := vm.Snapshot(); !errors.Is(err, ErrClosed) {
+			if _, err := vm.Snapshot(context.Background(), nil); !errors.Is(err, ErrClosed) {
 				t.Errorf("%s, %s: a trapped VM is saved: %v", m.name, c.name, err)
 			}
 			vm.Close()

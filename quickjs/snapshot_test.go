@@ -50,7 +50,7 @@ func suspend(tb testing.TB, tmpl *Template, src string) []byte {
 	if st, _, err := c.turn(ctx); err != nil || st != Pending {
 		tb.Fatalf("state %d, %v", st, err)
 	}
-	snap, err := vm.Snapshot(c.main)
+	snap, err := vm.Snapshot(ctx, nil, c.main)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestSnapshotChain(t *testing.T) {
 		} else if want := fmt.Sprintf("%d %d\n", i+1, i+1); st != Pending || out != want {
 			t.Fatalf("turn %d: state %d, outbox %q, want %q", i, st, out, want)
 		}
-		if snap, err = vm.Snapshot(c.main); err != nil {
+		if snap, err = vm.Snapshot(ctx, nil, c.main); err != nil {
 			t.Fatal(err)
 		}
 		vm.Close()
@@ -237,7 +237,7 @@ func TestSnapshotLeavesTheVMUsable(t *testing.T) {
 	if _, _, err := c.turn(ctx); err != nil {
 		t.Fatal(err)
 	}
-	snap, err := vm.Snapshot(c.main)
+	snap, err := vm.Snapshot(ctx, nil, c.main)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestSnapshotLeavesTheVMUsable(t *testing.T) {
 	if err != nil || here != there || !strings.HasPrefix(here, "first x0.") {
 		t.Errorf("%q here, %q in the restored VM, %v", here, there, err)
 	}
-	if _, err := vm.Snapshot(make([]Value, maxRoots+1)...); err == nil {
+	if _, err := vm.Snapshot(ctx, nil, make([]Value, maxRoots+1)...); err == nil {
 		t.Error("too many roots are accepted")
 	}
 }
@@ -273,7 +273,7 @@ func TestRestoredVMKeepsItsLimits(t *testing.T) {
 		if _, _, err := c.turn(ctx); err != nil {
 			t.Fatal(err)
 		}
-		snap, err := first.Snapshot(c.main)
+		snap, err := first.Snapshot(ctx, nil, c.main)
 		if err != nil {
 			t.Fatal(err)
 		}
