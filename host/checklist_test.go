@@ -550,7 +550,7 @@ func checkTranscript(t *testing.T) {
 		if e.AgentRunID != scope.AgentRunID || e.SessionID != scope.SessionID || e.Time.IsZero() {
 			t.Errorf("an event lacks scope or time: %s", line)
 		}
-		got = append(got, event{e.Event, e.RunID, e.CallID, e.ParentID, e.Status})
+		got = append(got, event{string(e.Event), e.RunID, e.CallID, e.ParentID, e.Status})
 	}
 	id := res.RunID
 	want := []event{
@@ -583,7 +583,7 @@ func checkNested(t *testing.T) {
 	var got []event
 	ids := map[string]bool{}
 	for _, e := range trace.Events("call.start", "call.end", "call.denied") {
-		got = append(got, event{e.Event, e.ParentID, e.Tool, e.Status, e.Rule})
+		got = append(got, event{string(e.Event), e.ParentID, e.Tool, e.Status, e.Rule})
 		ids[e.CallID] = true
 		if e.InputBytes == 0 && e.Event == "call.start" || e.RunID == "" {
 			t.Errorf("%+v", e)

@@ -312,7 +312,7 @@ func (r *Run) failure(e *runError) *Result {
 	return res
 }
 
-func (r *Run) emitEnd(event, runID, callID string, start time.Time, res *Result) {
+func (r *Run) emitEnd(event EventName, runID, callID string, start time.Time, res *Result) {
 	e := TraceEvent{Event: event, RunID: runID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
 	r.stamp(&e)
 }

@@ -236,7 +236,7 @@ func ExampleNewJSONLTrace() {
 		if err := json.Unmarshal(line, &e); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(strings.TrimSpace(e.Event + " " + e.Tool + " " + e.Status))
+		fmt.Println(strings.TrimSpace(string(e.Event) + " " + e.Tool + " " + e.Status))
 	}
 	// Output:
 	// exec.start

@@ -664,7 +664,7 @@ func checkMCPDeclarations(t *testing.T) {
 		t.Errorf("the bridge was used: %+v", tm)
 	}
 	for _, e := range trace.Events()[before:] {
-		if !strings.HasPrefix(e.Event, "exec.") {
+		if !strings.HasPrefix(string(e.Event), "exec.") {
 			t.Errorf("event %s", e.Event)
 		}
 	}

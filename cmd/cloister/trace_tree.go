@@ -151,7 +151,7 @@ func (t *trace) add(e *host.TraceEvent) {
 // begin makes a span of an event; it is no longer than a moment yet.
 func (t *trace) begin(r *traceRun, e *host.TraceEvent, kind string, at int64) *traceSpan {
 	s := &traceSpan{
-		kind: kind, name: cutText(e.Event), callID: e.CallID, parentID: e.ParentID, caller: cutText(e.Caller),
+		kind: kind, name: cutText(string(e.Event)), callID: e.CallID, parentID: e.ParentID, caller: cutText(e.Caller),
 		tool: cutText(e.Tool), namespace: cutText(e.Namespace), status: cutText(e.Status), rule: cutText(e.Rule),
 		reason: guestabi.Reason(cutText(string(e.Reason))), start: at, end: at, durationMs: -1,
 		in: e.InputBytes, out: e.OutputBytes, unsigned: e.Unsigned, untrusted: e.Untrusted,
@@ -206,7 +206,7 @@ func (t *trace) startPhase(r *traceRun, e *host.TraceEvent, at int64) {
 		r.suspended.close(at, 0)
 		r.suspended = nil
 	}
-	kind := e.Event[:4]
+	kind := string(e.Event[:4])
 	s := t.begin(r, e, kind, at)
 	s.open = true
 	if kind == spanExec {
@@ -216,7 +216,7 @@ func (t *trace) startPhase(r *traceRun, e *host.TraceEvent, at int64) {
 }
 
 func (t *trace) endPhase(r *traceRun, e *host.TraceEvent, at int64) {
-	kind := e.Event[:4]
+	kind := string(e.Event[:4])
 	s := r.phase
 	if s == nil || s.kind != kind || s.callID != e.CallID {
 		// A run that fails before there is a cell has an end alone, so this is
@@ -281,7 +281,7 @@ func (t *trace) decide(r *traceRun, e *host.TraceEvent, at int64) {
 
 // endFromOutside ends a run that nobody continues.
 func (t *trace) endFromOutside(r *traceRun, e *host.TraceEvent, at int64) {
-	status := map[string]string{"expire": "expired", "abort": "aborted"}[e.Event]
+	status := map[string]string{"expire": "expired", "abort": "aborted"}[string(e.Event)]
 	s := r.suspended
 	if s != nil {
 		s.close(at, 0)

@@ -136,9 +136,9 @@ func (u *ui) Emit(e host.TraceEvent) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch e.Event {
-	case "call.start":
+	case host.EventCallStart:
 		u.open[e.CallID] = escapeLine(e.Tool[strings.LastIndexByte(e.Tool, ':')+1:])
-	case "call.end":
+	case host.EventCallEnd:
 		delete(u.open, e.CallID)
 		if len(u.open) == 0 {
 			u.note = ""

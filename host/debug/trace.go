@@ -19,7 +19,7 @@ type traceLog struct {
 // Emit implements host.TraceSink.
 func (t *traceLog) Emit(e host.TraceEvent) {
 	d := t.d
-	attrs := []any{"event", e.Event}
+	attrs := []any{"event", string(e.Event)}
 	for _, a := range []struct{ key, text string }{
 		{"run", e.RunID}, {"call", e.CallID}, {"parent", e.ParentID}, {"tool", e.Tool}, {"namespace", e.Namespace}, {"caller", e.Caller},
 		{"session", e.SessionID}, {"status", e.Status}, {"reason", string(e.Reason)}, {"rule", e.Rule}, {"by", e.By}, {"extent", string(e.Extent)},
@@ -42,6 +42,9 @@ func (t *traceLog) Emit(e host.TraceEvent) {
 	}
 	if e.OutputBytes > 0 {
 		attrs = append(attrs, "outputBytes", e.OutputBytes)
+	}
+	if e.Count > 0 {
+		attrs = append(attrs, "count", e.Count)
 	}
 	d.log.Debug("code mode", attrs...)
 	if t.next != nil {

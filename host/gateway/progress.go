@@ -113,15 +113,15 @@ func (l *liveCalls) event(e *host.TraceEvent) {
 		return
 	}
 	switch e.Event {
-	case "exec.start":
+	case host.EventExecStart:
 		l.follow(e.CallID, e.RunID)
-	case "call.start":
+	case host.EventCallStart:
 		l.say(e.RunID, e.CallID, "calling %s", e.Tool)
-	case "call.end":
+	case host.EventCallEnd:
 		l.say(e.RunID, e.CallID, "%s: %s", e.Tool, e.Status)
-	case "call.denied":
+	case host.EventCallDenied:
 		l.say(e.RunID, e.CallID, "%s: refused", e.Tool)
-	case "approval.asked":
+	case host.EventApprovalAsked:
 		l.say(e.RunID, e.CallID, "%s waits for approval", e.Tool)
 	}
 }

@@ -114,7 +114,7 @@ func (s *session) runOptions() host.RunOptions {
 	event, progress := o.OnEvent, o.OnProgress
 	o.OnEvent = func(e host.TraceEvent) {
 		s.live.event(&e)
-		if e.Event == "approval.asked" && s.g.o.Approvals != nil {
+		if e.Event == host.EventApprovalAsked && s.g.o.Approvals != nil {
 			s.g.log.Info(s.g.o.Host.ApprovalMessage(e.Tool), "tool", e.Tool, "session", s.client.SessionID)
 		}
 		if event != nil {

@@ -21,7 +21,7 @@ func (t *Trace) Emit(e host.TraceEvent) {
 }
 
 // Events gives the events so far; with names, only those of these names.
-func (t *Trace) Events(names ...string) []host.TraceEvent {
+func (t *Trace) Events(names ...host.EventName) []host.TraceEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(names) == 0 {

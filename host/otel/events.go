@@ -23,7 +23,7 @@ func duration(e *host.TraceEvent) time.Duration {
 
 // phase makes the span of an exec or wait.
 func (s *spans) phase(r *run, e *host.TraceEvent, at time.Time) *openSpan {
-	kind := e.Event[:4]
+	kind := string(e.Event[:4])
 	sp := s.begin(r, e, kind, at, nil)
 	sp.Name, sp.Kind = "execute_tool "+kind, tracepb.Span_SPAN_KIND_INTERNAL
 	sp.plain("gen_ai.operation.name", "execute_tool")
@@ -42,7 +42,7 @@ func (s *spans) startPhase(r *run, e *host.TraceEvent) {
 }
 
 func (s *spans) endPhase(r *run, e *host.TraceEvent) {
-	i := slices.IndexFunc(r.phases, func(sp *openSpan) bool { return sp.kind == e.Event[:4] && sp.callID == e.CallID })
+	i := slices.IndexFunc(r.phases, func(sp *openSpan) bool { return sp.kind == string(e.Event[:4]) && sp.callID == e.CallID })
 	start := e.Time.Add(-duration(e))
 	var sp *openSpan
 	if i >= 0 {
@@ -197,13 +197,13 @@ func (s *spans) note(r *run, e *host.TraceEvent) {
 	a := attributes{redactor: s.redactor}
 	a.free("cloister.tool.id", e.Tool)
 	a.number("cloister.output.bytes", e.OutputBytes)
-	sp.Events = append(sp.Events, &tracepb.Span_Event{TimeUnixNano: nanos(e.Time), Name: e.Event, Attributes: a.list})
+	sp.Events = append(sp.Events, &tracepb.Span_Event{TimeUnixNano: nanos(e.Time), Name: string(e.Event), Attributes: a.list})
 }
 
 // moment makes a span without duration.
 func (s *spans) moment(r *run, e *host.TraceEvent) {
-	sp := s.begin(r, e, "moment "+e.Event, e.Time, r.within(e))
-	sp.Name, sp.Kind = shown(e.Event), tracepb.Span_SPAN_KIND_INTERNAL
+	sp := s.begin(r, e, "moment "+string(e.Event), e.Time, r.within(e))
+	sp.Name, sp.Kind = shown(string(e.Event)), tracepb.Span_SPAN_KIND_INTERNAL
 	sp.free("cloister.tool.id", e.Tool)
 	sp.free("cloister.namespace", e.Namespace)
 	sp.flag("cloister.tool.unsigned", e.Unsigned)

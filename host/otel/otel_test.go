@@ -50,7 +50,7 @@ var ignoreIDs = cmpopts.IgnoreFields(span{}, "Trace", "ID")
 
 // run is what a run with calls of all kinds tells, in order.
 func runEvents() []host.TraceEvent {
-	e := func(ms int, event string, more host.TraceEvent) host.TraceEvent {
+	e := func(ms int, event host.EventName, more host.TraceEvent) host.TraceEvent {
 		more.Time, more.Event, more.RunID = at(ms), event, "run_1"
 		more.AgentID, more.SessionID, more.AgentRunID = "agent", "session", "turn"
 		return more
@@ -225,7 +225,7 @@ func TestHostileEvents(t *testing.T) {
 		x.Emit(host.TraceEvent{Time: at(i), Event: "call.start", CallID: "d" + id, ParentID: "d" + fmt.Sprint(i-1)})
 	}
 	for _, e := range []host.TraceEvent{
-		{Event: bad, RunID: bad, CallID: bad, ParentID: bad, Namespace: bad, Status: bad},
+		{Event: host.EventName(bad), RunID: bad, CallID: bad, ParentID: bad, Namespace: bad, Status: bad},
 		{Event: "call.end", RunID: "q", CallID: "c", Status: bad, DurationMs: math.Inf(1), OutputBytes: -1},
 		{Event: "call.end", RunID: "q", CallID: "c", Status: "known-secret-value", DurationMs: math.NaN()},
 		{Event: "call.denied", RunID: "q", CallID: "c", Rule: "token=known-secret-value password: hunter22", Tool: "known-secret-value"},
