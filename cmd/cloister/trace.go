@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
 func (a *app) traceCommand() *cobra.Command {
@@ -31,12 +32,13 @@ the calls that plugins made, all on one scale of time. FILE - is standard input.
   ×  denied
 
 Beside it stand the duration, the status or what was denied by which rule, the bytes
-that went in and came out, "unsigned" for calls of plugins that nobody has signed, and
-what does not fit in the trace itself, such as a call that has no end.
+that went in and came out, "unsigned" for calls of plugins that nobody has signed, of
+how many such things only this one was traced, and what does not fit in the trace
+itself, such as a call that has no end.
 
 --json gives one span a line: id and parent are numbers of this output, callId is the
 call's own, startMs counts from the start of the run. A span that has no end is open
-and has no durationMs.
+and has no durationMs; one with a count stands for that many of its kind.
 
 A trace may come from anywhere, and nothing in it is believed: at most 64 MiB, a
 million events and 64 KiB a line are read. Lines that are no event are left out and
@@ -78,13 +80,13 @@ func (a *app) traceShow() *cobra.Command {
 }
 
 func (a *app) showTrace(ctx context.Context, f *traceFlags, file string) error {
-	t, err := a.readTraceFile(ctx, f, file)
+	t, name, err := a.readTraceFile(ctx, f, file)
 	if err != nil {
 		return err
 	}
-	a.complainOfDamage(t)
-	if len(t.runs) == 0 {
-		return nothingToShow(t, f)
+	a.complainOfDamage(t, name)
+	if len(t.Runs) == 0 {
+		return nothingToShow(t, f, name)
 	}
 	out := bufio.NewWriterSize(a.stdout, 64<<10)
 	if f.json {
@@ -98,39 +100,18 @@ func (a *app) showTrace(ctx context.Context, f *traceFlags, file string) error {
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return &exitError{code: exitInternal, err: fmt.Errorf("writing to standard output: %w", err)}
 	}
-	if t.damaged > 0 {
+	if t.Damaged > 0 {
 		return silently(exitFailed)
 	}
 	return nil
 }
 
-// readTraceFile reads a trace from a file, or from standard input for "-".
-func (a *app) readTraceFile(ctx context.Context, f *traceFlags, file string) (*trace, error) {
-	if file == "-" {
-		return readTrace(ctx, a.stdin, "stdin", f.run)
-	}
-	in, err := os.Open(file)
-	if err != nil {
-		return nil, usageError(fmt.Errorf("trace: %w", err), `FILE is what "cloister run --trace FILE" wrote; - is standard input`)
-	}
-	defer in.Close()
-	switch info, err := in.Stat(); {
-	case err != nil:
-		return nil, usageError(fmt.Errorf("trace: %w", err), "")
-	case info.IsDir():
-		return nil, usageError(fmt.Errorf("trace: %s is a folder", file), `FILE is what "cloister run --trace FILE" wrote; - is standard input`)
-	case info.Mode().IsRegular() && info.Size() > maxTraceBytes:
-		return nil, traceTooLarge(file, fmt.Sprintf("%d MiB", maxTraceBytes>>20))
-	}
-	return readTrace(ctx, in, file, f.run)
-}
-
 // complainOfDamage names the lines that are no events.
-func (a *app) complainOfDamage(t *trace) {
-	for _, d := range t.damage {
-		a.complain(fmt.Sprintf("%s:%d: %s", escapeLine(t.name), d.line, escapeLine(d.why)), "")
+func (a *app) complainOfDamage(t *spans.File, name string) {
+	for _, d := range t.Damage {
+		a.complain(fmt.Sprintf("%s:%d: %s", escapeLine(name), d.Line, escapeLine(d.Err.Error())), "")
 	}
-	switch n := t.damaged; {
+	switch n := t.Damaged; {
 	case n == 1:
 		a.complain("1 line is left out", "")
 	case n > 1:
@@ -139,22 +120,17 @@ func (a *app) complainOfDamage(t *trace) {
 }
 
 // nothingToShow says why a trace has no runs to show.
-func nothingToShow(t *trace, f *traceFlags) error {
-	err := &exitError{code: exitFailed, err: fmt.Errorf("trace: %s holds no event", t.name),
+func nothingToShow(t *spans.File, f *traceFlags, name string) error {
+	err := &exitError{code: exitFailed, err: fmt.Errorf("trace: %s holds no event", name),
 		hint: `a trace is what "cloister run --trace FILE" wrote`}
-	if t.leftOut {
-		err.err = fmt.Errorf("trace: %s has no run %q", t.name, cutText(f.run))
+	if t.LeftOut {
+		err.err = fmt.Errorf("trace: %s has no run %q", name, cutText(f.run))
 		err.hint = "without --run all runs are shown"
-		if t.otherRun != "" {
-			err.hint = "it has " + cutText(t.otherRun) + "; " + err.hint
+		if t.OtherRun != "" {
+			err.hint = "it has " + cutText(t.OtherRun) + "; " + err.hint
 		}
 	}
 	return err
-}
-
-// traceTooLarge refuses a trace, whatever its name is.
-func traceTooLarge(name, bound string) error {
-	return usageError(fmt.Errorf("trace: %s has more than %s", name, bound), "take one run out of it: grep RUN-ID FILE | cloister trace show -")
 }
 
 // interrupted looks, once in a few thousand turns of a loop, whether it should end.

@@ -7,29 +7,21 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
-
-// traceScope says for whom a run ran.
-type traceScope struct {
-	AgentID    string `json:"agentId,omitempty"`
-	AgentRunID string `json:"agentRunId,omitempty"`
-	SessionID  string `json:"sessionId,omitempty"`
-	Sender     string `json:"sender,omitempty"`
-	Channel    string `json:"channel,omitempty"`
-}
 
 // jsonRun is a run as --json gives it, without its spans.
 type jsonRun struct {
-	Run        string  `json:"run"` // "" for what belongs to no run
-	Start      string  `json:"start"`
-	DurationMs float64 `json:"durationMs"`
-	Status     string  `json:"status,omitempty"`
-	Reason     string  `json:"reason,omitempty"`
-	Calls      int     `json:"calls"`
-	Failed     int     `json:"failed"`
-	Denied     int     `json:"denied"`
-	Unsigned   int     `json:"unsigned"`
-	traceScope         // of the run's first event
+	Run         string  `json:"run"` // "" for what belongs to no run
+	Start       string  `json:"start"`
+	DurationMs  float64 `json:"durationMs"`
+	Status      string  `json:"status,omitempty"`
+	Reason      string  `json:"reason,omitempty"`
+	Calls       int     `json:"calls"`
+	Failed      int     `json:"failed"`
+	Denied      int     `json:"denied"`
+	Unsigned    int     `json:"unsigned"`
+	spans.Scope         // of the run's first event
 }
 
 // jsonSpan is a span as --json gives it.
@@ -55,32 +47,41 @@ type jsonSpan struct {
 	Extent      string          `json:"extent,omitempty"`
 	InputBytes  int             `json:"inputBytes,omitempty"`
 	OutputBytes int             `json:"outputBytes,omitempty"`
+	Count       int             `json:"count,omitempty"`
 	Odd         []string        `json:"odd,omitempty"`
 }
 
+// shownSpans gives the spans of a run to show.
+func shownSpans(r *spans.Run, denied bool) []*spans.Span {
+	if denied {
+		return r.Troubled()
+	}
+	return r.Spans
+}
+
 // writeTraceJSON writes one span a line, so that nothing large is held in memory.
-func writeTraceJSON(ctx context.Context, w io.StringWriter, t *trace, denied bool) error {
+func writeTraceJSON(ctx context.Context, w io.StringWriter, t *spans.File, denied bool) error {
 	o := &lineWriter{w: w}
-	o.put(`{"damagedLines": ` + strconv.Itoa(t.damaged) + `, "runs": [`)
+	o.put(`{"damagedLines": ` + strconv.Itoa(t.Damaged) + `, "runs": [`)
 	separator := "\n"
-	for i, r := range t.runs {
+	for i, r := range t.Runs {
 		if interrupted(ctx, i) {
 			return ctx.Err()
 		}
-		spans := r.shown(denied)
-		if len(spans) == 0 {
+		list := shownSpans(r, denied)
+		if len(list) == 0 {
 			continue
 		}
-		head := escapeJSON(marshalPlain(r.json()))
+		head := escapeJSON(marshalPlain(runJSON(r)))
 		o.put(separator + string(head[:len(head)-1]) + `,"spans":[`)
-		for j, s := range spans {
+		for j, s := range list {
 			if interrupted(ctx, j) {
 				return ctx.Err()
 			}
 			if j > 0 {
 				o.put(",")
 			}
-			o.put("\n  " + string(escapeJSON(marshalPlain(s.json(r)))))
+			o.put("\n  " + string(escapeJSON(marshalPlain(spanJSON(s)))))
 		}
 		o.put("]}")
 		separator = ",\n"
@@ -89,44 +90,40 @@ func writeTraceJSON(ctx context.Context, w io.StringWriter, t *trace, denied boo
 	return o.err
 }
 
-func (r *traceRun) json() jsonRun {
+func runJSON(r *spans.Run) jsonRun {
 	return jsonRun{
-		Run: r.id, Start: timeText(r.first), DurationMs: float64(r.last-r.first) / 1000, Status: r.status, Reason: r.reason,
-		Calls: r.counts.calls, Failed: r.counts.failed, Denied: r.counts.denied, Unsigned: r.counts.unsigned,
-		traceScope: r.scope,
+		Run: r.ID, Start: timeText(r.First), DurationMs: msBetween(r.First, r.Last), Status: r.Status, Reason: string(r.Reason),
+		Calls: r.Counts.Calls, Failed: r.Counts.Failed, Denied: r.Counts.Denied, Unsigned: r.Counts.Unsigned,
+		Scope: *r.Scope,
 	}
 }
 
-func (s *traceSpan) json(r *traceRun) jsonSpan {
+func spanJSON(s *spans.Span) jsonSpan {
 	j := jsonSpan{
-		ID: s.number, Kind: s.kind, Name: s.name, CallID: s.callID, Tool: s.tool, Namespace: s.namespace, Caller: s.caller,
-		StartMs: float64(s.start-r.first) / 1000, Open: s.open, Status: s.status, Reason: s.reason, Denied: s.denied, Rule: s.rule,
-		Unsigned: s.unsigned, Untrusted: s.untrusted, By: s.by, Extent: s.extent, InputBytes: s.in, OutputBytes: s.out, Odd: s.odd.list(),
+		ID: s.Number, Kind: s.Kind.String(), Name: s.Name, CallID: s.CallID, Tool: s.Tool, Namespace: s.Namespace, Caller: s.Caller,
+		StartMs: msBetween(s.Run.First, s.Start), Open: s.Open, Status: s.Status, Reason: s.Reason, Denied: s.Denied, Rule: s.Rule,
+		Unsigned: s.Unsigned, Untrusted: s.Untrusted, By: s.By, Extent: s.Extent, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes,
+		Count: s.Count, Odd: s.Odd.Texts(),
 	}
-	if s.parent != nil {
-		j.Parent = s.parent.number
+	if s.Kind == spans.KindApproval { // its parent is the call
+		j.CallID = ""
 	}
-	if ms, ok := s.duration(); ok {
+	if s.Parent != nil {
+		j.Parent = s.Parent.Number
+	}
+	if ms, ok := s.Duration(); ok {
 		j.DurationMs = &ms
 	}
 	return j
 }
 
-// duration is what was told, else what the times say. What has none, or no end,
-// has no duration.
-func (s *traceSpan) duration() (ms float64, ok bool) {
-	switch {
-	case s.open, s.kind == spanEvent, s.denied:
-		return 0, false
-	case s.durationMs >= 0:
-		return s.durationMs, true
-	}
-	return float64(s.end-s.start) / 1000, true
-}
+// msBetween is the time from a to b. The times of a trace span ten thousand years, more
+// than a time.Duration holds.
+func msBetween(a, b time.Time) float64 { return float64(b.UnixMicro()-a.UnixMicro()) / 1000 }
 
 // timeText is a time in UTC, to the millisecond.
-func timeText(micros int64) string {
-	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.000Z")
+func timeText(t time.Time) string {
+	return t.Format("2006-01-02T15:04:05.000Z")
 }
 
 // lineWriter remembers the first error.

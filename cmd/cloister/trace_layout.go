@@ -1,6 +1,11 @@
 package main
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"github.com/cloister-wasm/cloister/internal/spans"
+)
 
 const (
 	durationWidth  = 8  // columns of a duration
@@ -15,18 +20,18 @@ type traceLayout struct {
 	s           *stream
 	names, bars int
 	narrow      bool // without durations, so that there is room for what happened
-	first       int64
-	span        float64 // µs from the first moment to the last
+	first       time.Time
+	ms          float64 // from the first moment to the last
 }
 
-func newTraceLayout(s *stream, r *traceRun, spans []*traceSpan) *traceLayout {
-	l := &traceLayout{s: s, first: r.first, span: float64(r.last - r.first)}
-	width := s.width()
+func newTraceLayout(out *stream, r *spans.Run, list []*spans.Span) *traceLayout {
+	l := &traceLayout{s: out, first: r.First, ms: msBetween(r.First, r.Last)}
+	width := out.width()
 	l.narrow = width < narrowWidth
 	l.names = min(maxNameWidth, width*2/5)
 	longest := len(axisLabel)
-	for _, span := range spans {
-		longest = max(longest, l.indent(span)+textWidth(escapeLine(span.name)))
+	for _, s := range list {
+		longest = max(longest, l.indent(s)+textWidth(escapeLine(s.Name)))
 	}
 	l.names = min(l.names, longest)
 	l.bars = min(max(width-1-l.names-2-detailsWidth, minBar), maxBar)
@@ -35,23 +40,23 @@ func newTraceLayout(s *stream, r *traceRun, spans []*traceSpan) *traceLayout {
 
 // indent shows the depth, as far as there is room: it takes at most half of the
 // column of names.
-func (l *traceLayout) indent(s *traceSpan) int { return min(s.depth*indentWidth, l.names/2) }
+func (l *traceLayout) indent(s *spans.Span) int { return min(s.Depth*indentWidth, l.names/2) }
 
 const axisLabel = "since start"
 
 // axis says what the ends of the bars stand for.
-func (l *traceLayout) axis(r *traceRun) string {
+func (l *traceLayout) axis() string {
 	row := l.row()
-	from, to := "0", msText(float64(r.last-r.first)/1000)
+	from, to := "0", msText(l.ms)
 	scale := from + strings.Repeat(" ", max(1, l.bars-len(from)-textWidth(to))) + to
 	row.put(styleDim, pad(clip(axisLabel, l.names), l.names)+"  "+scale)
 	return row.end()
 }
 
 // line is one span.
-func (l *traceLayout) line(s *traceSpan) string {
+func (l *traceLayout) line(s *spans.Span) string {
 	row := l.row()
-	name := escapeLine(s.name)
+	name := escapeLine(s.Name)
 	if name == "" {
 		name = "(no name)"
 	}
@@ -62,42 +67,42 @@ func (l *traceLayout) line(s *traceSpan) string {
 	row.put("", strings.Repeat(" ", indent)+pad(name, l.names-indent)+"  ")
 	before, bar, after := l.bar(s)
 	row.put("", strings.Repeat(" ", before))
-	row.put(s.style(), bar)
+	row.put(spanStyle(s), bar)
 	row.put("", strings.Repeat(" ", after+2))
 	if !l.narrow {
-		row.add("", s.durationText())
+		row.add("", durationText(s))
 	}
-	s.details(row)
+	spanDetails(row, s)
 	return row.end()
 }
 
 // bar draws a span on the scale: at least one column, inside it.
-func (l *traceLayout) bar(s *traceSpan) (before int, bar string, after int) {
-	from, to := l.column(s.start), l.column(s.end)
+func (l *traceLayout) bar(s *spans.Span) (before int, bar string, after int) {
+	from, to := l.column(s.Start), l.column(s.End)
 	from = min(from, l.bars-1)
 	n := max(to-from, 1)
 	switch {
-	case s.denied:
+	case s.Denied:
 		n, bar = 1, "×"
-	case s.kind == spanEvent:
+	case s.Kind == spans.KindEvent:
 		n, bar = 1, "◆"
-	case s.kind == spanSuspended:
+	case s.Kind == spans.KindSuspended:
 		bar = strings.Repeat("░", n)
 	default:
 		bar = strings.Repeat("█", n)
 	}
-	if s.open {
+	if s.Open && !s.Denied {
 		bar = strings.TrimSuffix(strings.TrimSuffix(bar, "█"), "░") + "▶"
 	}
 	return from, bar, l.bars - from - n
 }
 
 // column is where a moment lies on the scale.
-func (l *traceLayout) column(at int64) int {
-	if l.span <= 0 {
+func (l *traceLayout) column(at time.Time) int {
+	if l.ms <= 0 {
 		return 0
 	}
-	c := int(float64(at-l.first)/l.span*float64(l.bars) + 0.5)
+	c := int(msBetween(l.first, at)/l.ms*float64(l.bars) + 0.5)
 	return min(max(c, 0), l.bars)
 }
 

@@ -8,27 +8,28 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
 // writeTraceText draws the runs of a trace.
-func writeTraceText(ctx context.Context, w io.StringWriter, s *stream, t *trace, denied bool) error {
+func writeTraceText(ctx context.Context, w io.StringWriter, s *stream, t *spans.File, denied bool) error {
 	o := &lineWriter{w: w}
 	drawn := 0
-	for i, r := range t.runs {
+	for i, r := range t.Runs {
 		if interrupted(ctx, i) {
 			return ctx.Err()
 		}
-		spans := r.shown(denied)
-		if len(spans) == 0 {
+		list := shownSpans(r, denied)
+		if len(list) == 0 {
 			continue
 		}
 		if drawn++; drawn > 1 {
 			o.put("\n")
 		}
 		o.put(runHeading(s, r))
-		l := newTraceLayout(s, r, spans)
-		o.put(l.axis(r))
-		for j, span := range spans {
+		l := newTraceLayout(s, r, list)
+		o.put(l.axis())
+		for j, span := range list {
 			if interrupted(ctx, j) {
 				return ctx.Err()
 			}
@@ -44,34 +45,34 @@ func writeTraceText(ctx context.Context, w io.StringWriter, s *stream, t *trace,
 const nothingDenied = "Nothing was denied and nothing failed.\n"
 
 // runHeading says what became of a run.
-func runHeading(s *stream, r *traceRun) string {
+func runHeading(s *stream, r *spans.Run) string {
 	name := "outside of a run"
-	if r.id != "" {
-		name = cutText(r.id)
+	if r.ID != "" {
+		name = cutText(r.ID)
 	}
 	row := newTraceRow(s)
 	row.add(styleBold, escapeLine(name))
-	status, style := r.status, ""
+	status, style := r.Status, ""
 	switch {
-	case status == "" && r.id != "":
+	case status == "" && r.ID != "":
 		status, style = "not ended", styleYellow
 	case status == "failed", status == "expired", status == "aborted":
 		style = styleRed
 	}
-	row.add(style, joinFilled(": ", escapeLine(status), escapeLine(r.reason)))
-	c := &r.counts
-	if r.last > r.first {
-		row.add("", msText(float64(r.last-r.first)/1000))
+	row.add(style, joinFilled(": ", escapeLine(status), escapeLine(string(r.Reason))))
+	c := &r.Counts
+	if ms := msBetween(r.First, r.Last); ms > 0 {
+		row.add("", msText(ms))
 	}
-	if c.calls == 1 {
+	if c.Calls == 1 {
 		row.add("", "1 call")
 	} else {
-		row.add("", numbered(c.calls, "calls"))
+		row.add("", numbered(c.Calls, "calls"))
 	}
-	row.add(styleRed, numbered(c.failed, "failed"))
-	row.add(styleRed, numbered(c.denied, "denied"))
-	row.add(styleYellow, numbered(c.unsigned, "unsigned"))
-	row.add(styleDim, timeText(r.first))
+	row.add(styleRed, numbered(c.Failed, "failed"))
+	row.add(styleRed, numbered(c.Denied, "denied"))
+	row.add(styleYellow, numbered(c.Unsigned, "unsigned"))
+	row.add(styleDim, timeText(r.First))
 	return row.end()
 }
 
@@ -117,90 +118,93 @@ func msText(ms float64) string {
 	return fmt.Sprintf("%d days", seconds/(24*3600))
 }
 
-// style is the colour of a span.
-func (s *traceSpan) style() string {
+// spanStyle is the colour of a span.
+func spanStyle(s *spans.Span) string {
 	switch {
-	case s.bad:
+	case s.Bad:
 		return styleRed
-	case s.unsigned, s.open:
+	case s.Unsigned, s.Open:
 		return styleYellow
-	case s.kind == spanSuspended, s.kind == spanApproval, s.kind == spanEvent:
+	case s.Kind == spans.KindSuspended, s.Kind == spans.KindApproval, s.Kind == spans.KindEvent:
 		return styleDim
 	}
 	return styleCyan
 }
 
 // durationText is a column of its own, empty where there is no duration.
-func (s *traceSpan) durationText() string {
+func durationText(s *spans.Span) string {
 	text := ""
-	if ms, ok := s.duration(); ok {
+	if ms, ok := s.Duration(); ok {
 		text = msText(ms)
 	}
 	return strings.Repeat(" ", max(0, durationWidth-len(text))) + text
 }
 
-// details adds what stands beside the bar, the most important first: a terminal
+// spanDetails adds what stands beside the bar, the most important first: a terminal
 // may have no room for the rest.
-func (s *traceSpan) details(row *traceRow) {
-	row.add(s.statusStyle(), s.statusText())
-	if s.unsigned {
+func spanDetails(row *traceRow, s *spans.Span) {
+	row.add(statusStyle(s), statusText(s))
+	if s.Unsigned {
 		row.add(styleYellow, "unsigned")
 	}
-	if s.by != "" {
-		row.add(styleDim, "by "+escapeLine(s.by))
+	if s.By != "" {
+		row.add(styleDim, "by "+escapeLine(s.By))
 	}
-	if s.extent != "" && s.extent != string(host.ApproveOnce) {
-		row.add(styleDim, "for the "+escapeLine(s.extent))
+	if s.Extent != "" && s.Extent != string(host.ApproveOnce) {
+		row.add(styleDim, "for the "+escapeLine(s.Extent))
 	}
-	row.add(styleYellow, strings.Join(s.odd.list(), ", "))
-	row.add("", s.sizes())
-	if s.tool != "" && s.tool != s.name {
-		row.add(styleDim, escapeLine(s.tool))
+	row.add(styleYellow, strings.Join(s.Odd.Texts(), ", "))
+	row.add("", spanSizes(s))
+	if s.Count > 0 {
+		row.add("", fmt.Sprintf("stands for %d", s.Count))
 	}
-	if s.caller != "" {
-		row.add(styleDim, "by "+escapeLine(s.caller))
+	if s.Tool != "" && s.Tool != s.Name {
+		row.add(styleDim, escapeLine(s.Tool))
+	}
+	if s.Caller != "" {
+		row.add(styleDim, "by "+escapeLine(s.Caller))
 	}
 }
 
 // statusText says how a span ended, or that it did not.
-func (s *traceSpan) statusText() string {
+func statusText(s *spans.Span) string {
 	switch {
-	case s.denied && s.kind == spanEvent:
-		return joinFilled(": ", "refused", escapeLine(s.status))
-	case strings.HasPrefix(s.rule, "denied "): // by a rule that says so itself
-		return escapeLine(s.rule)
-	case s.denied:
-		return joinFilled(": ", "denied", escapeLine(s.rule))
-	case s.open:
+	case s.Denied && s.Kind == spans.KindEvent:
+		return joinFilled(": ", "refused", escapeLine(s.Status))
+	case strings.HasPrefix(s.Rule, "denied "): // by a rule that says so itself
+		return escapeLine(s.Rule)
+	case s.Denied:
+		return joinFilled(": ", "denied", escapeLine(s.Rule))
+	case s.Open:
 		return "not ended"
-	case s.status == "" && s.bad:
+	case s.Status == "" && s.Bad:
 		return "no status"
 	}
-	return joinFilled(": ", escapeLine(s.status), escapeLine(string(s.reason)))
+	return joinFilled(": ", escapeLine(s.Status), escapeLine(string(s.Reason)))
 }
 
-func (s *traceSpan) statusStyle() string {
+func statusStyle(s *spans.Span) string {
 	switch {
-	case s.bad:
+	case s.Bad:
 		return styleRed
-	case s.open:
+	case s.Open:
 		return styleYellow
 	}
 	return ""
 }
 
 // sizes are the bytes that went in and came out.
-func (s *traceSpan) sizes() string {
+func spanSizes(s *spans.Span) string {
 	in, out := "", ""
-	if s.in > 0 {
-		in = shortSize(s.in) + " in"
+	if s.InputBytes > 0 {
+		in = shortSize(s.InputBytes) + " in"
 	}
 	switch {
-	case s.out <= 0:
-	case s.kind == spanSuspended:
-		out = shortSize(s.out) + " kept"
+	case s.OutputBytes <= 0:
+	case s.Kind == spans.KindSuspended:
+		out = shortSize(s.OutputBytes) + " kept"
 	default:
-		out = shortSize(s.out) + " out"
+		out = shortSize(s.OutputBytes) + " out"
 	}
 	return joinFilled(", ", in, out)
 }

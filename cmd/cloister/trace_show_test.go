@@ -7,16 +7,19 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
 func TestTraceDuration(t *testing.T) {
 	for ms, want := range map[float64]string{
 		0: "0.00 ms", 0.153: "0.15 ms", 9.994: "9.99 ms", 9.996: "10.0 ms", 99.96: "100 ms", 999.4: "999 ms", 999.6: "1.00 s",
 		59_994: "59.99 s", 59_996: "1m00s", 119_600: "2m00s", 3_599_400: "59m59s", 3_599_600: "1h00m", 86_400_000: "24h00m",
-		maxDurationMs: "366 days", 3.2e14: "3703703 days",
+		spans.MaxDurationMs: "366 days", 3.2e14: "3703703 days",
 	} {
 		if got := msText(ms); got != want {
 			t.Errorf("msText(%v) = %q, want %q", ms, got, want)
@@ -25,37 +28,38 @@ func TestTraceDuration(t *testing.T) {
 }
 
 func TestTraceBar(t *testing.T) {
-	l := &traceLayout{bars: 10, first: 1000, span: 100}
+	at := func(micros int64) time.Time { return time.UnixMicro(micros) }
+	l := &traceLayout{bars: 10, first: at(1000), ms: 0.1}
 	for _, test := range []struct {
 		name string
-		s    traceSpan
+		s    spans.Span
 		want string
 	}{
-		{"all", traceSpan{kind: spanCall, start: 1000, end: 1100}, "██████████"},
-		{"a part", traceSpan{kind: spanCall, start: 1020, end: 1050}, "  ███     "},
-		{"a moment", traceSpan{kind: spanCall, start: 1051, end: 1051}, "     █    "},
-		{"the last moment", traceSpan{kind: spanCall, start: 1100, end: 1100}, "         █"},
-		{"suspended", traceSpan{kind: spanSuspended, start: 1000, end: 1050}, "░░░░░     "},
-		{"open", traceSpan{kind: spanCall, start: 1070, end: 1100, open: true}, "       ██▶"},
-		{"open at the end", traceSpan{kind: spanCall, start: 1100, end: 1100, open: true}, "         ▶"},
-		{"suspended, open", traceSpan{kind: spanSuspended, start: 1080, end: 1100, open: true}, "        ░▶"},
-		{"event", traceSpan{kind: spanEvent, start: 1000, end: 1000}, "◆         "},
-		{"denied", traceSpan{kind: spanCall, start: 1040, end: 1040, denied: true}, "    ×     "},
-		{"far out", traceSpan{kind: spanCall, start: math.MinInt32, end: math.MaxInt32}, "██████████"},
+		{"all", spans.Span{Kind: spans.KindCall, Start: at(1000), End: at(1100)}, "██████████"},
+		{"a part", spans.Span{Kind: spans.KindCall, Start: at(1020), End: at(1050)}, "  ███     "},
+		{"a moment", spans.Span{Kind: spans.KindCall, Start: at(1051), End: at(1051)}, "     █    "},
+		{"the last moment", spans.Span{Kind: spans.KindCall, Start: at(1100), End: at(1100)}, "         █"},
+		{"suspended", spans.Span{Kind: spans.KindSuspended, Start: at(1000), End: at(1050)}, "░░░░░     "},
+		{"open", spans.Span{Kind: spans.KindCall, Start: at(1070), End: at(1100), Open: true}, "       ██▶"},
+		{"open at the end", spans.Span{Kind: spans.KindCall, Start: at(1100), End: at(1100), Open: true}, "         ▶"},
+		{"suspended, open", spans.Span{Kind: spans.KindSuspended, Start: at(1080), End: at(1100), Open: true}, "        ░▶"},
+		{"event", spans.Span{Kind: spans.KindEvent, Start: at(1000), End: at(1000)}, "◆         "},
+		{"denied", spans.Span{Kind: spans.KindCall, Start: at(1040), End: at(1040), Denied: true}, "    ×     "},
+		{"far out", spans.Span{Kind: spans.KindCall, Start: at(math.MinInt32), End: at(math.MaxInt32)}, "██████████"},
 	} {
 		before, bar, after := l.bar(&test.s)
 		if got := strings.Repeat(" ", before) + bar + strings.Repeat(" ", after); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
-	l.span = 0
-	if before, bar, after := l.bar(&traceSpan{kind: spanCall, start: 1000, end: 1000}); before != 0 || bar != "█" || after != 9 {
+	l.ms = 0
+	if before, bar, after := l.bar(&spans.Span{Kind: spans.KindCall, Start: at(1000), End: at(1000)}); before != 0 || bar != "█" || after != 9 {
 		t.Errorf("no time at all: %d %q %d", before, bar, after)
 	}
 }
 
 // colourful is a run with one of everything, and hostile names.
-func colourful(t *testing.T) *trace {
+func colourful(t *testing.T) *spans.File {
 	return traceOf(t,
 		`@0 "event":"exec.start","runId":"r\u001b[2J","callId":"e","inputBytes":100`,
 		`@10 "event":"call.start","runId":"r\u001b[2J","callId":"c","parentId":"e","tool":"漢字\u202e:tool\nrun_x  completed","unsigned":true`,
@@ -121,8 +125,8 @@ func TestTraceColours(t *testing.T) {
 func TestTraceDenied(t *testing.T) {
 	tr := colourful(t)
 	var got []string
-	for _, s := range tr.runs[0].shown(true) {
-		got = append(got, fmt.Sprint(s.depth, " ", s.kind))
+	for _, s := range tr.Runs[0].Troubled() {
+		got = append(got, fmt.Sprint(s.Depth, " ", s.Kind))
 	}
 	if diff := cmp.Diff([]string{"0 exec", "1 call", "2 call"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -178,13 +182,13 @@ func TestTraceJSON(t *testing.T) {
 func TestTraceLongTexts(t *testing.T) {
 	long := strings.Repeat("ö", 5000)
 	tr := traceOf(t, `@0 "event":"call.denied","runId":"`+long+`","callId":"`+long+`","tool":"`+long+`","rule":"`+long+`","caller":"`+long+`"`)
-	s := tr.runs[0].spans[0]
-	for _, text := range []string{s.name, s.tool, s.rule, s.caller} {
+	s := tr.Runs[0].Spans[0]
+	for _, text := range []string{s.Name, s.Tool, s.Rule, s.Caller} {
 		if len(text) > maxShownText+3 || !utf8.ValidString(text) || !strings.HasSuffix(text, "…") {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 	}
-	if s.callID != long {
+	if s.CallID != long {
 		t.Error("the id is cut")
 	}
 	var out bytes.Buffer
@@ -196,6 +200,27 @@ func TestTraceLongTexts(t *testing.T) {
 	}
 }
 
+// An event that stands for many says for how many.
+func TestTraceCount(t *testing.T) {
+	tr := traceOf(t,
+		`@0 "event":"exec.start","runId":"r","callId":"e"`,
+		`@1 "event":"search","runId":"r","parentId":"e","count":40`,
+		`@2 "event":"calls.more","runId":"r","parentId":"e","count":7`)
+	var text, asJSON bytes.Buffer
+	if err := writeTraceText(t.Context(), &text, plainStream(&text), tr, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); !strings.Contains(got, "7 calls") || !strings.Contains(got, "stands for 40\n") {
+		t.Errorf("%s", got)
+	}
+	if err := writeTraceJSON(t.Context(), &asJSON, tr, false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(asJSON.String(), `"name":"search","startMs":1,"count":40}`) {
+		t.Errorf("%s", asJSON.String())
+	}
+}
+
 func FuzzTraceShow(f *testing.F) {
 	f.Add([]byte(someEvent+"\n"), uint8(80))
 	f.Fuzz(func(t *testing.T, data []byte, width uint8) {
@@ -204,19 +229,19 @@ func FuzzTraceShow(f *testing.F) {
 			t.Skip("beyond the bounds") // which TestTraceBounds tests
 		}
 		events := 0
-		for _, r := range tr.runs {
-			events += len(r.spans)
-			for i, s := range r.spans {
-				if s.number != i+1 || s.parent != nil && (s.parent.number >= s.number || s.depth != s.parent.depth+1) {
+		for _, r := range tr.Runs {
+			events += len(r.Spans)
+			for i, s := range r.Spans {
+				if s.Number != i+1 || s.Parent != nil && (s.Parent.Number >= s.Number || s.Depth != s.Parent.Depth+1) {
 					t.Fatalf("span %d is not in the order of the tree", i)
 				}
-				if s.start > s.end || s.start < r.first || s.end > r.last {
-					t.Fatalf("span %d is from %d to %d, of %d to %d", i, s.start, s.end, r.first, r.last)
+				if s.Start.After(s.End) || s.Start.Before(r.First) || s.End.After(r.Last) {
+					t.Fatalf("span %d is from %v to %v, of %v to %v", i, s.Start, s.End, r.First, r.Last)
 				}
 			}
 		}
-		if lines := bytes.Count(data, []byte("\n")) + 1; events+tr.damaged > 2*lines {
-			t.Fatalf("%d spans and %d damaged lines of %d lines", events, tr.damaged, lines)
+		if lines := bytes.Count(data, []byte("\n")) + 1; events+tr.Damaged > 2*lines {
+			t.Fatalf("%d spans and %d damaged lines of %d lines", events, tr.Damaged, lines)
 		}
 		var text, asJSON, scratch bytes.Buffer
 		screen := terminal(&scratch, int(width), false)
@@ -234,7 +259,7 @@ func FuzzTraceShow(f *testing.F) {
 			}
 			checkTerminalText(t, asJSON.String(), 0)
 			var back traceJSON
-			if err := json.Unmarshal(asJSON.Bytes(), &back); err != nil || back.DamagedLines == nil || *back.DamagedLines != tr.damaged {
+			if err := json.Unmarshal(asJSON.Bytes(), &back); err != nil || back.DamagedLines == nil || *back.DamagedLines != tr.Damaged {
 				t.Fatalf("%v\n%s", err, asJSON.String())
 			}
 		}

@@ -157,6 +157,19 @@ func TestTree(t *testing.T) {
 			`@0 "event":"call.start","runId":"r","callId":"c","tool":"a"`,
 			`@1 "event":"call.end","runId":"r","callId":"c"`,
 		}, "r \n a 0-1 bad\n"},
+		{"a call that is denied while it is open is one line, and its approval ends with it", []string{
+			`@0 "event":"call.start","runId":"r","callId":"c","tool":"a"`,
+			`@1 "event":"approval.asked","runId":"r","callId":"c"`,
+			`@2 "event":"call.denied","runId":"r","callId":"c","tool":"a","rule":"x"`,
+			`@3 "event":"call.end","runId":"r","callId":"c","status":"refused"`,
+			`@4 "event":"search","runId":"r"`,
+		}, "r \n a 0-3 denied\n  approval 1-3\n search 4-4\n"},
+		{"an exec and a wait at once", []string{
+			`@0 "event":"exec.start","runId":"r","callId":"e"`,
+			`@1 "event":"wait.start","runId":"r","callId":"w"`,
+			`@2 "event":"exec.end","runId":"r","callId":"e","status":"completed"`,
+			`@3 "event":"call.start","runId":"r","callId":"c","parentId":"e","tool":"c"`,
+		}, "r completed\n exec 0-2\n wait 1-3 open\n  c 3-3 open\n"},
 		{"events of later versions are moments", []string{
 			`@0 "event":"exec.start","runId":"r","callId":"e"`,
 			`@3 "event":"note","runId":"r","text":{"a":[1]}`,
