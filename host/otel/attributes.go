@@ -7,13 +7,17 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/redact"
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
-// maxText bounds the text of an attribute, in bytes.
-const maxText = 512
+const (
+	// maxText bounds the text of an attribute, in bytes.
+	maxText = 512
+	// lookAt is how much of a text is looked at for secrets.
+	lookAt = 8 * maxText
+)
 
 // attributes collects attributes; texts that are empty are left out.
 type attributes struct {
@@ -65,14 +69,14 @@ func word(s string) string {
 	return s
 }
 
-// scope adds what every span of an event's run has.
-func (a *attributes) scope(e *host.TraceEvent) {
-	a.plain("cloister.run.id", e.RunID)
-	a.free("gen_ai.agent.id", e.AgentID)
-	a.free("gen_ai.conversation.id", e.SessionID)
-	a.free("cloister.agent_run.id", e.AgentRunID)
-	a.free("cloister.sender", e.Sender)
-	a.free("cloister.channel", e.Channel)
+// scope adds what every span of a run has.
+func (a *attributes) scope(s *spans.Span) {
+	a.plain("cloister.run.id", s.Run.ID)
+	a.free("gen_ai.agent.id", s.Scope.AgentID)
+	a.free("gen_ai.conversation.id", s.Scope.SessionID)
+	a.free("cloister.agent_run.id", s.Scope.AgentRunID)
+	a.free("cloister.sender", s.Scope.Sender)
+	a.free("cloister.channel", s.Scope.Channel)
 }
 
 // tool is what a catalog id says.
@@ -97,38 +101,11 @@ func toolOf(id string) tool {
 	return t
 }
 
-// call fills in a span of a call: its name, kind and what it is.
-func call(s *tracepb.Span, a *attributes, e *host.TraceEvent, exists bool) {
-	t := toolOf(e.Tool)
-	t.name = a.redactor.Text(t.name, 200)
-	s.Name, s.Kind = "execute_tool", tracepb.Span_SPAN_KIND_INTERNAL
-	if t.method != "" {
-		s.Name, s.Kind = t.method, tracepb.Span_SPAN_KIND_CLIENT
-		a.plain("mcp.method.name", t.method)
-	}
-	if t.method == "" || t.method == "tools/call" {
-		a.plain("gen_ai.operation.name", "execute_tool")
-		a.plain("gen_ai.tool.type", "function")
-		a.plain("gen_ai.tool.name", t.name)
-		if exists {
-			s.Name += " " + shown(t.name)
-		}
-	}
-	a.plain("gen_ai.tool.call.id", e.CallID)
-	a.free("cloister.tool.id", e.Tool)
-	a.free("cloister.tool.owner", t.owner)
-	a.free("cloister.namespace", e.Namespace)
-	a.free("cloister.caller", e.Caller)
-	a.flag("cloister.tool.unsigned", e.Unsigned)
-	a.flag("cloister.tool.untrusted", e.Untrusted)
-	a.number("cloister.input.bytes", e.InputBytes)
-}
-
-// failed marks a span as failed. kind is a word of a small set.
-func failed(s *tracepb.Span, a *attributes, kind, message string) {
+// fail marks a span as failed. kind is a word of a small set.
+func (a *attributes) fail(p *tracepb.Span, kind, message string) {
 	if kind = word(kind); kind == "" {
 		kind = "_OTHER"
 	}
-	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: shown(a.redactor.Text(message, maxText))}
+	p.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: shown(a.redactor.Text(message, maxText))}
 	a.free("error.type", kind)
 }

@@ -23,8 +23,8 @@
 //	└ execute_tool wait                child of exec, with the calls that began in it
 //
 // A call belongs to the exec or wait during which the cell made it, and may end
-// after that. search, describe, suspend and resume are events of these spans;
-// expire, abort and namespace.refused are spans without duration.
+// after that. search, describe, suspend, resume and calls.more are events of these
+// spans; expire, abort and namespace.refused are spans without duration.
 //
 // Attributes follow OpenTelemetry's conventions for generative AI and MCP as they
 // were at version 1.42: gen_ai.operation.name, gen_ai.tool.name, gen_ai.tool.call.id,
@@ -32,8 +32,9 @@
 // error.type. What they have no name for begins with "cloister.": run.id,
 // agent_run.id, tool.id, tool.owner, tool.unsigned, tool.untrusted, namespace,
 // caller, sender, channel, status, reason, denied.rule, approval.by,
-// approval.extent, input.bytes, output.bytes, unfinished. A tool that does not
-// exist gives no span its name, as a guest can make up any number of them.
+// approval.extent, input.bytes, output.bytes, unfinished, and count for what stands
+// for more than one. A tool that does not exist gives no span its name, as a guest can
+// make up any number of them.
 //
 // Inputs and results are in no event, so in no span. Texts are bounded, and what
 // looks like a secret is taken out of them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/internal/redact"
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
 // Exporter is a host.TraceSink that exports spans. It is safe for concurrent use.
@@ -61,11 +62,11 @@ func New(o Options) (*Exporter, error) {
 			}
 		}
 	}
-	r := redact.New(secrets...).Looking(8 * maxText)
+	r := redact.New(secrets...).Looking(lookAt)
 	x := &Exporter{o: o, up: newUploader(&o, u, local, r), events: make(chan host.TraceEvent, o.QueueSize), flushes: make(chan chan struct{})}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	x.sending, x.giveUp = context.WithCancel(context.Background())
-	x.done.Go(func() { x.look(newSpans(&o, r, x.up.add)) })
+	x.done.Go(func() { x.look(newStream(&o, r, x.up.add)) })
 	x.done.Go(x.sendOften)
 	return x, nil
 }
@@ -124,32 +125,32 @@ func (x *Exporter) Shutdown(ctx context.Context) error {
 }
 
 // look makes spans of events until the exporter ends.
-func (x *Exporter) look(s *spans) {
+func (x *Exporter) look(s *spans.Stream) {
 	tick := time.NewTicker(max(x.o.OpenTTL/20, time.Second))
 	defer tick.Stop()
 	for {
 		select {
 		case e := <-x.events:
-			s.add(&e)
+			s.Add(eventOf(&e))
 		case seen := <-x.flushes:
 			x.drain(s)
 			close(seen)
 		case <-tick.C:
-			s.expire(time.Now())
+			s.Expire(time.Now())
 		case <-x.ctx.Done():
 			x.drain(s)
-			s.closeAll()
+			s.Close()
 			return
 		}
 	}
 }
 
 // drain looks at the events that are there.
-func (x *Exporter) drain(s *spans) {
+func (x *Exporter) drain(s *spans.Stream) {
 	for range len(x.events) {
 		select {
 		case e := <-x.events:
-			s.add(&e)
+			s.Add(eventOf(&e))
 		default:
 			return
 		}

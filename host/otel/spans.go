@@ -1,161 +1,88 @@
 package otel
 
 import (
-	"container/list"
-	"strconv"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/internal/redact"
+	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
-// spans makes spans of events. It is not safe for concurrent use.
-//
-// A run is known while a span of it is open, and no longer: ids and parents of what
-// comes later follow from its id.
-type spans struct {
-	redactor *redact.Redactor
-	emit     func(*tracepb.Span)
-	max      int
-	ttl      time.Duration
-	now      func() time.Time
-
-	runs   map[string]*run
-	quiet  *list.List      // of *run, the one that was quiet for longest first
-	direct map[string]*run // by call: the traces of calls without a cell
-	open   int
-	made   int // keys that were made up
+// newStream makes spans of events, and hands them to emit as they end.
+func newStream(o *Options, r *redact.Redactor, emit func(*tracepb.Span)) *spans.Stream {
+	return spans.NewStream(spans.StreamOptions{
+		Ended:    func(s *spans.Span) { emit(render(s, r)) },
+		Identify: func(s *spans.Span) [8]byte { return [8]byte(idOf(s)) },
+		MaxOpen:  o.MaxOpen, TTL: o.OpenTTL, Now: time.Now,
+		// What is cut here is more than the redactor looks at.
+		MaxText: lookAt + 4,
+	})
 }
 
-// run is what is open of a trace.
-type run struct {
-	key    string
-	trace  []byte
-	phases []*openSpan // execs and waits; more than one only by a race of their ends
-	calls  map[string]*openSpan
-	asked  map[string]*openSpan // approvals, by call
-	last   time.Time            // of its last event
-	seen   time.Time            // when that came
-	place  *list.Element
-}
-
-// openSpan is a span without an end.
-type openSpan struct {
-	*tracepb.Span
-	attributes
-	kind, callID string
-	start        time.Time
-	parent       *openSpan
-}
-
-func newSpans(o *Options, r *redact.Redactor, emit func(*tracepb.Span)) *spans {
-	return &spans{redactor: r, emit: emit, max: o.MaxOpen, ttl: o.OpenTTL, now: time.Now,
-		runs: map[string]*run{}, quiet: list.New(), direct: map[string]*run{}}
-}
-
-// add takes the next event.
-func (s *spans) add(e *host.TraceEvent) {
-	r := s.runOf(e)
-	r.last, r.seen = e.Time, s.now()
-	s.quiet.MoveToBack(r.place)
-	switch e.Event {
-	case "exec.start", "wait.start":
-		s.startPhase(r, e)
-	case "exec.end", "wait.end":
-		s.endPhase(r, e)
-	case "call.start":
-		s.startCall(r, e)
-	case "call.end":
-		s.endCall(r, e)
-	case "call.denied":
-		s.denied(r, e)
-	case "approval.asked":
-		s.askApproval(r, e)
-	case "approval.decided":
-		s.decideApproval(r, e)
-	case "search", "describe", "suspend", "resume":
-		s.note(r, e)
-	default:
-		s.moment(r, e)
+// idOf gives the id of a span. That of an exec or a call follows from what its run and
+// the call are called, so that others know it without having seen its event.
+func idOf(s *spans.Span) []byte {
+	key, kind, at := s.Run.Key(), s.Kind.String(), s.Start
+	switch {
+	case s.Kind == spans.KindExec:
+		return rootID(key)
+	case s.Kind == spans.KindEvent:
+		kind = "moment " + s.Name
+	case s.Kind == spans.KindCall && s.Moment:
+		kind = "denied"
+	case s.Kind == spans.KindCall:
+		at = time.Time{}
 	}
-	s.forget(r)
+	return spanID(key, kind, s.CallID, at)
 }
 
-// runOf finds or makes the run of an event. A call without a cell has a run of its
-// own, which those have that its plugin makes.
-func (s *spans) runOf(e *host.TraceEvent) *run {
-	key := "run:" + e.RunID
-	if e.RunID == "" {
-		for _, id := range []string{e.CallID, e.ParentID} {
-			if r := s.direct[id]; r != nil {
-				return r
-			}
-		}
-		key = "call:" + e.CallID
-		if e.CallID == "" {
-			s.made++
-			key = "event:" + e.Time.String() + strconv.Itoa(s.made)
-		}
-	}
-	r := s.runs[key]
-	if r == nil {
-		r = &run{key: key, trace: traceID(key), calls: map[string]*openSpan{}, asked: map[string]*openSpan{}}
-		r.place = s.quiet.PushBack(r)
-		s.runs[key] = r
-	}
-	return r
-}
-
-// forget drops a run of which nothing is open.
-func (s *spans) forget(r *run) {
-	if len(r.phases)+len(r.calls)+len(r.asked) > 0 || s.runs[r.key] != r {
-		return
-	}
-	delete(s.runs, r.key)
-	s.quiet.Remove(r.place)
-}
-
-// begin makes a span that begins with an event, below parent. The root of a run
-// stands in for a parent that is not known, but for calls without a cell.
-func (s *spans) begin(r *run, e *host.TraceEvent, kind string, at time.Time, parent *openSpan) *openSpan {
-	sp := &openSpan{Span: &tracepb.Span{TraceId: r.trace}, attributes: attributes{redactor: s.redactor}, kind: kind, callID: e.CallID, start: at, parent: parent}
-	switch kind {
-	case "exec":
-		sp.SpanId = rootID(r.key)
-	case "call":
-		sp.SpanId = spanID(r.key, kind, e.CallID, time.Time{})
-	default:
-		sp.SpanId = spanID(r.key, kind, e.CallID, at)
+// render makes a span of OpenTelemetry.
+func render(s *spans.Span, r *redact.Redactor) *tracepb.Span {
+	p := &tracepb.Span{
+		TraceId: traceID(s.Run.Key()), SpanId: s.ID[:], Kind: tracepb.Span_SPAN_KIND_INTERNAL,
+		Flags:             uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK) | 1, // known not to be remote, sampled
+		StartTimeUnixNano: nanos(s.Start), EndTimeUnixNano: nanos(s.End),
 	}
 	switch {
-	case parent != nil:
-		sp.ParentSpanId = parent.SpanId
-	case kind != "exec" && e.RunID != "":
-		sp.ParentSpanId = rootID(r.key)
+	case s.Parent != nil:
+		p.ParentSpanId = s.Parent.ID[:]
+	case s.Kind != spans.KindExec && s.Run.ID != "":
+		// The root of a run stands in for a parent that is not known, but for calls
+		// without a cell.
+		p.ParentSpanId = rootID(s.Run.Key())
 	}
-	sp.Flags = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK) | 1 // known not to be remote, sampled
-	sp.scope(e)
-	return sp
+	a := attributes{redactor: r}
+	a.scope(s)
+	switch s.Kind {
+	case spans.KindExec, spans.KindWait:
+		phase(p, &a, s)
+	case spans.KindCall:
+		call(p, &a, s)
+	case spans.KindApproval:
+		approval(p, &a, s)
+	default:
+		moment(p, &a, s)
+	}
+	a.number("cloister.count", s.Count)
+	a.flag("cloister.unfinished", s.Open)
+	p.Attributes = a.list
+	if s.Notes != nil {
+		notes(p, s.Notes, r)
+	}
+	return p
 }
 
-// keep counts a span that stays open, and makes room for it.
-func (s *spans) keep() {
-	for s.open >= s.max && s.quiet.Len() > 0 {
-		s.abandon(s.quiet.Front().Value.(*run))
+// notes adds the events in a span.
+func notes(p *tracepb.Span, n *spans.Notes, r *redact.Redactor) {
+	p.DroppedEventsCount = uint32(n.Dropped)
+	for _, n := range n.List {
+		a := attributes{redactor: r}
+		a.free("cloister.tool.id", n.Tool)
+		a.number("cloister.output.bytes", n.OutputBytes)
+		a.number("cloister.count", n.Count)
+		p.Events = append(p.Events, &tracepb.Span_Event{TimeUnixNano: nanos(n.Time), Name: string(n.Name), Attributes: a.list})
 	}
-	s.open++
-}
-
-// finish ends a span and hands it on.
-func (s *spans) finish(sp *openSpan, start, end time.Time) {
-	if end.Before(start) {
-		end = start
-	}
-	sp.StartTimeUnixNano, sp.EndTimeUnixNano = nanos(start), nanos(end)
-	sp.Attributes = sp.attributes.list
-	s.emit(sp.Span)
 }
 
 func nanos(t time.Time) uint64 {
@@ -165,55 +92,90 @@ func nanos(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
-// abandon closes all that is open of a run, at its last event.
-func (s *spans) abandon(r *run) {
-	closeOne := func(sp *openSpan) {
-		sp.flag("cloister.unfinished", true)
-		s.finish(sp, sp.start, r.last)
-		s.open--
+// phase fills in the span of an exec or wait.
+func phase(p *tracepb.Span, a *attributes, s *spans.Span) {
+	p.Name = "execute_tool " + s.Name
+	a.plain("gen_ai.operation.name", "execute_tool")
+	a.plain("gen_ai.tool.name", s.Name)
+	a.plain("gen_ai.tool.type", "function")
+	a.free("gen_ai.tool.call.id", s.CallID) // the model's own
+	a.number("cloister.input.bytes", s.InputBytes)
+	a.word("cloister.status", s.Status)
+	a.word("cloister.reason", string(s.Reason))
+	a.number("cloister.output.bytes", s.OutputBytes)
+	if s.Bad {
+		a.fail(p, string(s.Reason), string(s.Reason))
 	}
-	for _, sp := range r.asked {
-		closeOne(sp)
+}
+
+// call fills in the span of a call: what it is, and how it ended.
+func call(p *tracepb.Span, a *attributes, s *spans.Span) {
+	t := toolOf(s.Tool)
+	t.name = a.redactor.Text(t.name, 200)
+	p.Name = "execute_tool"
+	if t.method != "" {
+		p.Name, p.Kind = t.method, tracepb.Span_SPAN_KIND_CLIENT
+		a.plain("mcp.method.name", t.method)
 	}
-	for id, sp := range r.calls {
-		closeOne(sp)
-		if s.direct[id] == r {
-			delete(s.direct, id)
+	if t.method == "" || t.method == "tools/call" {
+		a.plain("gen_ai.operation.name", "execute_tool")
+		a.plain("gen_ai.tool.type", "function")
+		a.plain("gen_ai.tool.name", t.name)
+		if !s.Moment || s.Rule != "no such tool" {
+			p.Name += " " + shown(t.name)
 		}
 	}
-	for _, sp := range r.phases {
-		closeOne(sp)
+	a.plain("gen_ai.tool.call.id", s.CallID)
+	a.free("cloister.tool.id", s.Tool)
+	a.free("cloister.tool.owner", t.owner)
+	a.free("cloister.namespace", s.Namespace)
+	a.free("cloister.caller", s.Caller)
+	a.flag("cloister.tool.unsigned", s.Unsigned)
+	a.flag("cloister.tool.untrusted", s.Untrusted)
+	a.number("cloister.input.bytes", s.InputBytes)
+	a.free("cloister.denied.rule", s.Rule)
+	if s.Moment {
+		a.fail(p, "denied", s.Rule)
+		return
 	}
-	r.phases = nil
-	clear(r.calls)
-	clear(r.asked)
-	// A run to which an event is being added is put back by again.
-	delete(s.runs, r.key)
-	s.quiet.Remove(r.place)
-}
-
-// again puts a run back that was abandoned to make room for a span of its own.
-func (s *spans) again(r *run) {
-	if s.runs[r.key] != r {
-		s.runs[r.key] = r
-		r.place = s.quiet.PushBack(r)
-	}
-}
-
-// expire abandons runs that were quiet for too long.
-func (s *spans) expire(now time.Time) {
-	for s.quiet.Len() > 0 {
-		r := s.quiet.Front().Value.(*run)
-		if now.Sub(r.seen) < s.ttl {
-			return
-		}
-		s.abandon(r)
+	a.word("cloister.status", s.Status)
+	a.number("cloister.output.bytes", s.OutputBytes)
+	switch s.Status {
+	case "ok", "":
+	case "mcp_tool_error": // the conventions' word for isError
+		a.fail(p, "tool_error", s.Status)
+	default:
+		a.fail(p, s.Status, s.Status)
 	}
 }
 
-// closeAll abandons all runs.
-func (s *spans) closeAll() {
-	for s.quiet.Len() > 0 {
-		s.abandon(s.quiet.Front().Value.(*run))
+func approval(p *tracepb.Span, a *attributes, s *spans.Span) {
+	p.Name = "approval"
+	a.plain("gen_ai.tool.call.id", s.CallID)
+	a.free("cloister.tool.id", s.Tool)
+	a.word("cloister.status", s.Status)
+	a.free("cloister.approval.by", s.By)
+	a.word("cloister.approval.extent", s.Extent)
+	a.free("cloister.denied.rule", s.Rule)
+	if s.Bad { // denied, failed, or what nobody knows
+		a.fail(p, "approval_"+s.Status, s.Status)
+	}
+}
+
+// moment fills in a span without duration.
+func moment(p *tracepb.Span, a *attributes, s *spans.Span) {
+	p.Name = shown(s.Name)
+	a.free("cloister.tool.id", s.Tool)
+	a.free("cloister.namespace", s.Namespace)
+	a.flag("cloister.tool.unsigned", s.Unsigned)
+	switch spans.Name(s.Name) {
+	case spans.Expire:
+		a.fail(p, s.Status, "the run expired")
+	case spans.Abort:
+		a.fail(p, s.Status, "the run was aborted")
+	case spans.NamespaceRefused:
+		a.fail(p, "namespace_refused", s.Status)
+	default:
+		a.free("cloister.status", s.Status)
 	}
 }
