@@ -23,10 +23,11 @@ const (
 // store gives the store and the scope of an instance. One without a session has a store of its own in memory: no store that
 // others share is asked for it.
 func (b *broker) store(i *Instance) (KVStore, KVScope) {
-	scope := KVScope{Plugin: b.plugin, Session: i.options.Session}
+	scope := KVScope{Plugin: b.plugin, Agent: i.options.Agent, Session: i.options.Session}
 	if scope.Session != "" {
 		return b.kv, scope
 	}
+	scope.Agent = ""
 	return instanceKV{processKV, i.number}, scope
 }
 

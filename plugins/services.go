@@ -39,10 +39,12 @@ type HTTPOptions struct {
 	TLS *tls.Config
 }
 
-// KVScope is what a store keeps apart: no plugin and no session sees the entries of another.
+// KVScope is what a store keeps apart: no plugin, no agent and no session sees the entries of another.
 type KVScope struct {
 	// Plugin is the plugin's id.
 	Plugin string
+	// Agent is the run's agent; it may be "". Sessions of two agents are two, also if they have one name.
+	Agent string
 	// Session is the run's session, never "": instances without one keep their entries in memory until they are closed, and
 	// no store hears of them.
 	Session string
@@ -77,6 +79,6 @@ type Env interface {
 type InstanceOptions struct {
 	// Env is the run; nil answers call_tool and interrupt with the code "unavailable" and drops progress.
 	Env Env
-	// Session names the session whose entries kv functions see; "" gives the instance a scope of its own.
-	Session string
+	// Agent and Session name the session whose entries kv functions see; a Session of "" gives the instance a scope of its own.
+	Agent, Session string
 }
