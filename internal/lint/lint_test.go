@@ -77,6 +77,7 @@ var arrows = []struct {
 	{"plugins/store", []string{"plugins", "internal"}},
 	{"plugins", []string{"guestabi", "internal"}},
 	{"internal/scaffold", []string{"guestabi", "sdk", "internal"}},
+	{"internal/guestloop", []string{"guestabi", "quickjs"}}, // an event loop of any program: it knows no tools
 	{"internal", []string{"guestabi", "internal"}},
 	{"host", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
 	{"cmd", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
