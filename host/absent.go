@@ -23,11 +23,11 @@ var calledMember = regexp.MustCompile(`\b(tools|MCP)` + oneMember + `(?:` + oneM
 const absentWindow = 200
 
 // absent says what is missing at a place of the program, if anything is.
-func (c *cell) absent(message string, line, column int) string {
+func (d *diagnosis) absent(message string, line, column int) string {
 	if message != "TypeError: not a function" && !strings.HasPrefix(message, "TypeError: cannot read property ") {
 		return ""
 	}
-	text, at := sourceLine(c.source, line), column-1 // columns count bytes
+	text, at := sourceLine(d.source, line), column-1 // columns count bytes
 	if at < 0 || at >= len(text) {
 		return ""
 	}
@@ -45,9 +45,9 @@ func (c *cell) absent(message string, line, column int) string {
 		}
 		one, two := group(2)+group(3), group(4)+group(5) // .name or ["name"]
 		if group(1) == "tools" {
-			return c.run.absentTool(one)
+			return d.run.absentTool(one)
 		}
-		return c.run.absentMCP(one, two)
+		return d.run.absentMCP(one, two)
 	}
 	return ""
 }

@@ -33,9 +33,20 @@ const (
 
 // attachments are those of one cell. They live as long as it does.
 type attachments struct {
-	mu    sync.Mutex
-	items []Attachment
-	bytes int
+	budget *budget // of the host
+	mu     struct {
+		sync.Mutex
+		items []Attachment
+		bytes int
+	}
+}
+
+// drop gives back what the host keeps of them.
+func (a *attachments) drop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.budget.Give(a.mu.bytes)
+	a.mu.items, a.mu.bytes = nil, 0
 }
 
 // add keeps a binary and says under which handle, or why not.
@@ -43,17 +54,20 @@ func (a *attachments) add(h *Host, c *MCPContent) (handle, refused string, err e
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case len(a.items) >= MaxAttachments:
-		return "", fmt.Sprintf("left out: the run has %d attachments already", len(a.items)), nil
-	case a.bytes+len(c.Data) > MaxAttachmentBytes:
+	case len(a.mu.items) >= MaxAttachments:
+		return "", fmt.Sprintf("left out: the run has %d attachments already", len(a.mu.items)), nil
+	case a.mu.bytes+len(c.Data) > MaxAttachmentBytes:
 		return "", fmt.Sprintf("left out: with its %d bytes the run's attachments would have more than %d", len(c.Data), MaxAttachmentBytes), nil
+	case !a.budget.Take(len(c.Data)):
+		return "", "left out: the host keeps too many bytes for its runs already", nil
 	}
 	handle, err = h.newID(handlePrefix)
 	if err != nil {
+		a.budget.Give(len(c.Data))
 		return "", "", err
 	}
-	a.bytes += len(c.Data)
-	a.items = append(a.items, Attachment{Handle: handle, Kind: c.Kind, MIMEType: c.MIMEType, URI: c.URI, Data: slices.Clone(c.Data)})
+	a.mu.bytes += len(c.Data)
+	a.mu.items = append(a.mu.items, Attachment{Handle: handle, Kind: c.Kind, MIMEType: c.MIMEType, URI: c.URI, Data: slices.Clone(c.Data)})
 	return handle, "", nil
 }
 
@@ -62,7 +76,7 @@ func (a *attachments) named(texts ...[]byte) []Attachment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var out []Attachment
-	for _, it := range a.items {
+	for _, it := range a.mu.items {
 		if slices.ContainsFunc(texts, func(t []byte) bool { return bytes.Contains(t, []byte(it.Handle)) }) {
 			out = append(out, it)
 		}
@@ -73,7 +87,7 @@ func (a *attachments) named(texts ...[]byte) []Attachment {
 // ofResult gives the attachments that a result names.
 func (a *attachments) ofResult(res *Result) []Attachment {
 	a.mu.Lock()
-	none := len(a.items) == 0
+	none := len(a.mu.items) == 0
 	a.mu.Unlock()
 	if none {
 		return nil

@@ -44,14 +44,22 @@ func (r *Run) CallTool(ctx context.Context, in CallInput) (*CallResult, error) {
 			return nil, err
 		}
 	}
-	files, mcp := &attachments{}, &MCPResult{}
-	tc := &ToolCall{ID: in.CallID, Tool: in.ID, Input: in.Input, Scope: r.scope}
-	ctx = context.WithValue(ctx, callKey{}, callValue{run: r, call: tc, files: files, direct: &direct{tc, mcp}})
-	out, terr := r.dispatch(ctx, tc, nil)
-	if terr != nil {
-		return nil, terr
+	files := &attachments{budget: &r.h.budget}
+	defer files.drop()
+	c := &call{run: r, tc: &ToolCall{ID: in.CallID, Tool: in.ID, Input: in.Input, Scope: r.scope}, files: files}
+	c.root = c
+	if from := callOf(ctx); from != nil && from.run == r {
+		c.parent = from // a tool that calls tools by way of its run is inside of its call all the same
 	}
-	return &CallResult{Value: out, Structured: mcp.Structured, Content: mcp.Content, Attachments: files.named(out)}, nil
+	out, te := c.dispatch(ctx)
+	if te != nil {
+		return nil, te
+	}
+	res := &CallResult{Value: out, Attachments: files.named(out)}
+	if c.mcp != nil {
+		res.Structured, res.Content = c.mcp.Structured, c.mcp.Content
+	}
+	return res, nil
 }
 
 // Call is CallTool for callers that want nothing but the value.

@@ -316,7 +316,7 @@ type countingTransformer struct {
 	result string
 }
 
-func (c *countingTransformer) Transform(context.Context, string) (*host.Transformed, error) {
+func (c *countingTransformer) Transform(context.Context, *host.TransformInput) (*host.Transformed, error) {
 	c.calls++
 	return &host.Transformed{Code: c.result}, nil
 }

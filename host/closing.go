@@ -5,45 +5,58 @@ import (
 	"time"
 )
 
-// closeGrace is how long Close waits for tools that it has cancelled.
+// closeGrace is how long Close waits for tools and sinks that it has told to end.
 const closeGrace = 250 * time.Millisecond
 
 // closing orders the end of a Host: calls that heed their cancellation are in the
 // trace with their end, and when Close has returned no sink is used any more.
 type closing struct {
-	mu    sync.Mutex
-	calls int           // in the dispatcher
-	idle  chan struct{} // closed when there are none; nil while nobody waits
-
-	sinks  sync.RWMutex // held for reading while an event is handed out
-	sealed bool
+	calls  census // in the dispatcher
+	events census // on their way to a sink
 }
 
-func (c *closing) enter() {
-	c.mu.Lock()
-	c.calls++
-	c.mu.Unlock()
-}
-
-func (c *closing) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.calls--; c.calls == 0 && c.idle != nil {
-		close(c.idle)
-		c.idle = nil
+// census counts what is under way, and can wait until nothing is.
+type census struct {
+	mu struct {
+		sync.Mutex
+		n      int
+		closed bool
+		idle   chan struct{} // closed when there are none; nil while nobody waits
 	}
 }
 
-// wait waits for the calls, at most as long as a tool that heeds its cancellation
-// takes. One that does not is left behind; it may be the one that closes the host.
-func (c *closing) wait() {
+// enter counts one in. It says false after close.
+func (c *census) enter() bool {
 	c.mu.Lock()
-	if c.calls == 0 {
+	defer c.mu.Unlock()
+	if c.mu.closed {
+		return false
+	}
+	c.mu.n++
+	return true
+}
+
+func (c *census) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.n--; c.mu.n == 0 && c.mu.idle != nil {
+		close(c.mu.idle)
+		c.mu.idle = nil
+	}
+}
+
+// wait waits until there are none, for closeGrace at most. One that does not end in time is
+// left behind; it may be the one that closes the host.
+func (c *census) wait() {
+	c.mu.Lock()
+	if c.mu.n == 0 {
 		c.mu.Unlock()
 		return
 	}
-	idle := make(chan struct{})
-	c.idle = idle
+	if c.mu.idle == nil {
+		c.mu.idle = make(chan struct{})
+	}
+	idle := c.mu.idle
 	c.mu.Unlock()
 	grace := time.NewTimer(closeGrace)
 	defer grace.Stop()
@@ -53,9 +66,9 @@ func (c *closing) wait() {
 	}
 }
 
-// seal ends the use of the sinks.
-func (c *closing) seal() {
-	c.sinks.Lock()
-	defer c.sinks.Unlock()
-	c.sealed = true
+// close lets nothing more in.
+func (c *census) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.closed = true
 }

@@ -65,7 +65,7 @@ func (e *ConfigError) Unwrap() error { return ErrConfig }
 type ToolError struct {
 	Name    string // JavaScript error name; "Error" if empty
 	Message string
-	Code    string // short snake_case word for programs
+	Code    ToolErrorCode // for programs
 	Reason  guestabi.Reason
 }
 
@@ -76,6 +76,17 @@ func (e *ToolError) Error() string {
 	}
 	return e.Message
 }
+
+var (
+	// errExpired ends a cell that was suspended longer than it may be.
+	errExpired = errors.New("the suspended cell has expired")
+	// errAborted ends a cell from outside.
+	errAborted = errors.New("the cell was aborted")
+	// errNoMachine reports that no machine could be made, which is a broken host.
+	errNoMachine = errors.New("no machine for the program")
+	// errRunClosed tells a run that ended from other errors.
+	errRunClosed = errors.New("the run has ended")
+)
 
 // runError is the end of a run as failed, on its way to a Result.
 type runError struct {

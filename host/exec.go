@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 // maxSource bounds a cell's source, in bytes.
 const maxSource = 1 << 20
 
-// Exec runs a cell until it ends, or until the timeout with tool calls open.
-// Everything wrong with the input or the cell is a failed Result. The error is
-// for runs without code mode, a broken host, or a ctx that ended.
+// Exec runs a cell until it ends, is suspended, or the timeout is over: then it goes on in the
+// background up to its next await. Everything wrong with the input or the cell is a failed Result. The
+// error is for runs without code mode, a broken host, or a ctx that ended, which aborts the cell.
 func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 	if !r.Active() {
 		return nil, ErrNotActive
@@ -25,7 +26,6 @@ func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 		return nil, context.Cause(ctx)
 	}
 	start := time.Now()
-	deadline := start.Add(time.Duration(r.h.cfg.TimeoutMs) * time.Millisecond)
 	r.mu.Lock()
 	closed := r.closed
 	r.execs++
@@ -42,22 +42,21 @@ func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 		in.CallID = id
 	}
 	source, language, bad := r.checkExec(in)
-	if bad == nil && r.h.o.Hooks.BeforeExec != nil {
-		ev := &ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: language, CallID: in.CallID, Code: source, Scope: r.scope}
-		if err := r.h.o.Hooks.BeforeExec(ctx, ev); err != nil {
-			bad = fail(guestabi.ReasonInvalidInput, "refused by a hook: %v", err)
-		}
-	}
 	if bad != nil {
 		return r.failure(bad), nil
 	}
-	res, runID, err := r.startCell(ctx, in.CallID, source, language, deadline)
+	x := &execution{run: r, callID: in.CallID, source: source, language: language, until: start.Add(r.h.timeout())}
+	res, err := x.start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.emitEnd("exec.end", runID, in.CallID, start, res)
+	if x.cell != nil {
+		r.emitEnd(EventExecEnd, x.cell.id, in.CallID, start, res)
+	}
 	return res, ctxError(ctx, res)
 }
+
+func (h *Host) timeout() time.Duration { return time.Duration(h.cfg.TimeoutMs) * time.Millisecond }
 
 // ctxError reports that ctx ended, where that is why the run failed.
 func ctxError(ctx context.Context, res *Result) error {
@@ -65,6 +64,16 @@ func ctxError(ctx context.Context, res *Result) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// bind gives a context that ends with the caller's, with the run, and at a time. What leaves the host gets it.
+func (r *Run) bind(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	stop := context.AfterFunc(r.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // checkExec checks the input of exec and gives source and language.
@@ -96,56 +105,122 @@ func (r *Run) checkExec(in ExecInput) (source, language string, bad *runError) {
 	return source, language, nil
 }
 
-// startCell transforms and starts a cell, and drives it.
-func (r *Run) startCell(ctx context.Context, callID, source, language string, deadline time.Time) (*Result, string, error) {
-	code, position := source, (func(int, int) (int, int))(nil)
-	if language == TypeScript {
-		t, bad := r.h.transform(ctx, source, deadline)
-		if bad != nil {
-			return r.failure(bad), "", nil
+// execution is an exec on its way to a cell.
+type execution struct {
+	run              *Run
+	callID           string
+	source, language string
+	until            time.Time
+	cell             *cell
+}
+
+// start prepares the cell and runs it. What comes before the guest heeds the deadline too.
+func (x *execution) start(ctx context.Context) (*Result, error) {
+	r := x.run
+	code, position, tmpl := x.source, (func(int, int) (int, int))(nil), r.readyTemplate()
+	if tmpl == nil || x.language == TypeScript || r.h.o.Hooks.BeforeExec != nil {
+		bctx, cancel := r.bind(ctx, x.until)
+		defer cancel()
+		res, err := func() (*Result, error) {
+			if bad := r.beforeExec(bctx, x); bad != nil {
+				return r.late(ctx, bctx, bad)
+			}
+			if x.language == TypeScript {
+				t, bad := r.h.transform(bctx, x.source)
+				if bad != nil {
+					return r.late(ctx, bctx, bad)
+				}
+				code, position = t.Code, t.Position
+			}
+			if tmpl == nil {
+				var err error
+				if tmpl, err = r.template(bctx); err != nil {
+					return r.engineFailure(ctx, bctx, err)
+				}
+			}
+			return nil, nil
+		}()
+		if res != nil || err != nil {
+			if tmpl != nil {
+				tmpl.release()
+			}
+			return res, err
 		}
-		code, position = t.Code, t.Position
 	}
-	tmpl, err := r.template(ctx)
-	if err != nil {
-		return r.engineFailure(err)
+	if err := r.h.running.takeUntil(ctx, r.ctx, x.until); err != nil {
+		tmpl.release()
+		return r.late(ctx, ctx, fail(guestabi.ReasonTimeout, "%d programs run at once already, and none of them ended in time; try again", cap(r.h.running)))
 	}
-	c, err := r.newCell(callID, source, tmpl)
+	c, err := r.newCell(x.callID, x.source, code, tmpl)
 	if err != nil {
+		r.h.running.give()
 		tmpl.release()
 		if errors.Is(err, errRunClosed) {
-			return r.failure(fail(guestabi.ReasonAborted, "the run has ended")), "", nil
+			return r.failure(fail(guestabi.ReasonAborted, "the run has ended")), nil
 		}
-		return nil, "", err
+		return nil, err
 	}
-	c.position = position
-	r.stamp(&TraceEvent{Event: "exec.start", RunID: c.id, CallID: callID, InputBytes: len(source)})
-	vm, err := tmpl.NewVM(ctx, &quickjs.VMOptions{Now: r.h.o.Now, Random: r.h.o.Random})
-	if err != nil {
-		c.release(guestabi.StateFailed)
-		return nil, "", err
+	c.slot.release = r.h.running.give
+	c.position, x.cell = position, c
+	r.stamp(&TraceEvent{Event: EventExecStart, RunID: c.id, CallID: x.callID, InputBytes: len(x.source)})
+	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, EndWithCaller: true})
+	if err != nil { // it was aborted before it began
+		return r.failure(fail(guestabi.ReasonAborted, "the run was aborted")), nil
 	}
-	c.g.vm = vm
-	vm.SetDeadline(deadline)
-	ctx = c.bind(ctx)
-	if err := c.g.start(ctx, code); err != nil {
-		var syn *syntaxError
-		if errors.As(err, &syn) && !vm.OutOfMemory() && !vm.ModuleDenied() {
-			err = c.syntaxFault(code, syn.thrownError)
-		}
-		return c.failed(ctx, err), c.id, nil
+	return r.stopped(stop)
+}
+
+// stopped gives what exec and wait return.
+func (r *Run) stopped(stop guestloop.Stop) (*Result, error) {
+	if e, ok := stop.Payload.(*ending); ok && !stop.Gone {
+		return e.res, e.err
 	}
-	return c.drive(ctx, deadline), c.id, nil
+	if stop.Gone {
+		return r.failure(fail(guestabi.ReasonAborted, "the call was cancelled")), nil
+	}
+	return r.failure(fail(guestabi.ReasonInternalError, "the host could not run the program")), nil
+}
+
+// beforeExec asks the hook.
+func (r *Run) beforeExec(ctx context.Context, x *execution) *runError {
+	hook := r.h.o.Hooks.BeforeExec
+	if hook == nil {
+		return nil
+	}
+	ev := &ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.scope}
+	refusal := make(chan error, 1)
+	if !r.h.await(ctx, "BeforeExec", func() { refusal <- hook(ctx, ev) }) {
+		return fail(guestabi.ReasonInvalidInput, "refused: a hook of the host failed inside")
+	}
+	if err := <-refusal; err != nil {
+		return fail(guestabi.ReasonInvalidInput, "refused by a hook: %v", err)
+	}
+	return nil
+}
+
+// late says that the time was up, or that caller or run have gone, where that is why a step failed.
+func (r *Run) late(ctx, bctx context.Context, bad *runError) (*Result, error) {
+	switch {
+	case ctx.Err() != nil:
+		return r.failure(fail(guestabi.ReasonAborted, "the call was cancelled")), nil
+	case r.ctx.Err() != nil:
+		return r.failure(fail(guestabi.ReasonAborted, "the run was aborted")), nil
+	case bctx.Err() != nil && bad.reason != guestabi.ReasonTypeScriptTransformFailed:
+		return r.failure(fail(guestabi.ReasonTimeout, "the time was up before the program could start; try again")), nil
+	}
+	return r.failure(bad), nil
 }
 
 // engineFailure sorts errors of making a template: a missing engine is the run's
 // failure, and never a reason to expose tools in another way.
-func (r *Run) engineFailure(err error) (*Result, string, error) {
-	if errors.Is(err, quickjs.ErrEngineUnavailable) {
-		return r.failure(fail(guestabi.ReasonRuntimeUnavailable, "%v", err)), "", nil
+func (r *Run) engineFailure(ctx, bctx context.Context, err error) (*Result, error) {
+	switch {
+	case errors.Is(err, quickjs.ErrEngineUnavailable):
+		return r.failure(fail(guestabi.ReasonRuntimeUnavailable, "%v", err)), nil
+	case errors.Is(err, ErrClosed):
+		return r.failure(fail(guestabi.ReasonAborted, "the host is closed")), nil
+	case bctx.Err() != nil:
+		return r.late(ctx, bctx, fail(guestabi.ReasonTimeout, "the engine was not ready in time; try again"))
 	}
-	if errors.Is(err, ErrClosed) {
-		return r.failure(fail(guestabi.ReasonAborted, "the host is closed")), "", nil
-	}
-	return nil, "", err
+	return nil, err
 }

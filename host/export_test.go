@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -23,27 +24,48 @@ func (r *Run) Cells() int {
 	return len(r.cells)
 }
 
+// ParkedBytes is the memory of suspended cells that are kept as they are and not being saved.
+func (h *Host) ParkedBytes() int {
+	h.parked.mu.Lock()
+	defer h.parked.mu.Unlock()
+	bytes := h.parked.mu.bytes
+	for _, v := range h.parked.mu.cells {
+		if v.saving {
+			bytes -= v.bytes
+		}
+	}
+	return bytes
+}
+
+// HeldBytes is what is taken of Options.MaxHeldBytes.
+func (h *Host) HeldBytes() int64 { return h.o.MaxHeldBytes - h.budget.left.Load() }
+
 // HidePaths is the filter of error texts.
 var HidePaths = hidePaths
 
 // Receive hands an outbox to a new cell that has no guest, as if the prelude of
 // that cell had written it, and makes the calls that it asks for, one by one.
 func (r *Run) Receive(outbox []byte) (Received, error) {
-	c, err := r.newCell("fuzz", "", nil)
+	if _, err := r.buildNamespaces(r.ctx); err != nil {
+		return Received{}, err
+	}
+	c, err := r.newCell("fuzz", "", "", nil)
 	if err != nil {
 		return Received{}, err
 	}
-	err = c.receive(outbox)
-	c.mu.Lock()
-	got := Received{Open: len(c.open), Yields: len(c.yields), OutBytes: c.outBytes, Items: len(c.output)}
-	queue := c.queue
-	c.mu.Unlock()
-	for _, oc := range queue {
-		if _, terr := r.dispatch(c.ctx, oc.tc, nil); terr == nil {
+	for len(outbox) > 0 && err == nil {
+		line, rest, found := bytes.Cut(outbox, []byte{'\n'})
+		if err = badMessage(); found {
+			err = c.Message(line)
+		}
+		outbox = rest
+	}
+	got := Received{Open: len(c.loop.Requests()), Items: len(c.report.mu.output), OutBytes: c.report.mu.bytes}
+	for _, req := range c.loop.Requests() {
+		if _, te := req.Data().(*call).dispatch(r.ctx); te == nil {
 			got.Worked++
 		}
 	}
-	c.cancel()
 	r.mu.Lock()
 	delete(r.cells, c.id)
 	r.mu.Unlock()
@@ -51,13 +73,16 @@ func (r *Run) Receive(outbox []byte) (Received, error) {
 }
 
 // Received is what a cell made of an outbox.
-type Received struct{ Open, Yields, OutBytes, Items, Worked int }
+type Received struct{ Open, OutBytes, Items, Worked int }
 
 // ReasonOf gives the reason of an error that ends a cell.
 func ReasonOf(err error) (guestabi.Reason, bool) {
 	var e *runError
-	if !errors.As(err, &e) {
+	switch {
+	case err == nil:
 		return "", false
+	case errors.As(err, &e):
+		return e.reason, true
 	}
-	return e.reason, true
+	return plainFailure(err).reason, true
 }

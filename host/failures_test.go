@@ -32,7 +32,7 @@ func TestToolFailures(t *testing.T) {
 			hosttest.Failing("typed", &host.ToolError{Name: "RangeError", Message: "too far", Code: "too_far"}),
 			hosttest.Failing("wrapped", fmt.Errorf("walking: %w", &host.ToolError{Message: "rain", Code: "rain"})),
 			hosttest.Failing("bare", &host.ToolError{}),
-			hosttest.Failing("long", &host.ToolError{Name: strings.Repeat("n", 5000), Message: strings.Repeat("é", 50_000), Code: strings.Repeat("c", 5000)}),
+			hosttest.Failing("long", &host.ToolError{Name: strings.Repeat("n", 5000), Message: strings.Repeat("é", 50_000), Code: host.ToolErrorCode(strings.Repeat("c", 5000))}),
 			hosttest.Failing("not_utf8", &host.ToolError{Name: "\xff", Message: "a\xffb\x00", Code: "\xfe"}),
 			hosttest.Static("large", `"`+strings.Repeat("x", 1000)+`"`), hosttest.Static("fits", `"`+strings.Repeat("x", 998)+`"`),
 		},

@@ -177,26 +177,26 @@ func (e *envelope) fits(input json.RawMessage) bool {
 	return true
 }
 
-// answers are the places where earlier answers may be: of a call's cell and of its
-// session. A call without one, or a scope without the other, has nil there.
-type answers struct{ run, session *grants }
+// grantSets are the sets of earlier answers that may cover a call: those of its cell and of
+// its session. A call without one, or a scope without the other, has nil there.
+type grantSets struct{ cell, session *grants }
 
-// earlier gives the places for the call that ctx is for.
-func (r *Run) earlier(ctx context.Context) answers {
-	a := answers{session: r.h.sessions.of(r.scope)}
-	if v, ok := ctx.Value(callKey{}).(callValue); ok && v.cell != nil {
-		a.run = &v.cell.grants
+// grantSets gives the sets for the call.
+func (c *call) grantSets() grantSets {
+	a := grantSets{session: c.run.h.sessions.of(c.run.scope)}
+	if cell := c.root.cell; cell != nil {
+		a.cell = &cell.grants
 	}
 	return a
 }
 
-func (a answers) all() []*grants {
-	return slices.DeleteFunc([]*grants{a.run, a.session}, func(g *grants) bool { return g == nil })
+func (a grantSets) all() []*grants {
+	return slices.DeleteFunc([]*grants{a.cell, a.session}, func(g *grants) bool { return g == nil })
 }
 
 // remember keeps an approval that holds for more than its call. One that cannot be
 // understood approves nothing.
-func (a answers) remember(tc *ToolCall, key string, d Decision) error {
+func (a grantSets) remember(tc *ToolCall, key string, d Decision) error {
 	var e *envelope
 	var to *grants
 	var err error
@@ -208,7 +208,7 @@ func (a answers) remember(tc *ToolCall, key string, d Decision) error {
 	switch d.Extent {
 	case "", ApproveOnce:
 	case ApproveRun:
-		to = a.run
+		to = a.cell
 	case ApproveSession:
 		to = a.session
 	default:
@@ -217,8 +217,8 @@ func (a answers) remember(tc *ToolCall, key string, d Decision) error {
 	if tc.Approval != ApprovalAsk { // it is asked for every time
 		return nil
 	}
-	if e != nil && a.run != nil {
-		a.run.put(e)
+	if e != nil && a.cell != nil {
+		a.cell.put(e)
 	}
 	if to != nil {
 		to.allow(key)

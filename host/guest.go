@@ -9,9 +9,6 @@ import (
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
-// maxOutbox bounds what is read from the guest's outbox in one turn, in bytes.
-const maxOutbox = 64 << 20
-
 // guest is a VM with a cell in it, and the calls of the prelude.
 type guest struct {
 	vm   *quickjs.VM
@@ -78,17 +75,6 @@ func (g *guest) syntax(ctx context.Context, err error) error {
 func (g *guest) call(ctx context.Context, entry int, args ...quickjs.Value) (quickjs.Value, error) {
 	t := g.vm.Template()
 	return g.vm.Call(ctx, t.Entry(entry), t.Undefined(), args...)
-}
-
-// turn delivers settlements, runs jobs and takes the outbox. The outbox is valid
-// until the next call of the guest.
-func (g *guest) turn(ctx context.Context, batch []quickjs.Settlement) (quickjs.State, []byte, error) {
-	t := g.vm.Template()
-	state, outbox, err := g.vm.Turn(ctx, t.Entry(guestabi.EntrySettle), batch, t.Entry(guestabi.EntryDrain), g.main, maxOutbox)
-	if err != nil {
-		return 0, nil, g.thrown(ctx, err)
-	}
-	return state, outbox, nil
 }
 
 // result gives the settled main promise's value by way of an entry: Finish gives

@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -62,6 +63,12 @@ type Host struct {
 	transformer    Transformer
 	closeTransform func() error
 
+	budget  budget      // bytes of inputs, results, snapshots and attachments
+	memory  memoryStore // the store of a host without one
+	parked  parking     // machines of suspended cells
+	running slots       // cells that run at once
+	saves   slots       // snapshots being made
+
 	mu        sync.Mutex
 	closed    bool
 	tools     *toolset // for new runs
@@ -77,8 +84,8 @@ type Host struct {
 const maxSchemas = 4096
 
 // New checks the options and registers the tools. The engine is not loaded
-// before the first cell. Nil options are the zero value.
-func New(_ context.Context, o *Options) (*Host, error) {
+// before the first cell. Nil options are the zero value. Ctx bounds New itself, not the Host.
+func New(ctx context.Context, o *Options) (*Host, error) {
 	if o == nil {
 		o = &Options{}
 	}
@@ -86,14 +93,8 @@ func New(_ context.Context, o *Options) (*Host, error) {
 		return nil, &ConfigError{Faults: faults}
 	}
 	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), schemas: schema.NewCache(maxSchemas), runs: map[*Run]struct{}{}, suspended: map[string]*cell{}}
-	if h.o.Now == nil {
-		h.o.Now = time.Now
-	}
 	if h.o.Random == nil {
 		h.o.Random = rand.Reader
-	}
-	if h.o.Snapshots == nil {
-		h.o.Snapshots = &memoryStore{}
 	}
 	if h.o.ApprovalTTL <= 0 {
 		h.o.ApprovalTTL = 24 * time.Hour
@@ -101,11 +102,25 @@ func New(_ context.Context, o *Options) (*Host, error) {
 	if h.o.MaxToolOutputBytes <= 0 {
 		h.o.MaxToolOutputBytes = 4 << 20
 	}
+	if h.o.MaxHeldBytes <= 0 {
+		h.o.MaxHeldBytes = 512 << 20
+	}
+	if h.o.MaxRunningCells <= 0 {
+		h.o.MaxRunningCells = 128
+	}
+	if h.o.MaxCalls <= 0 {
+		h.o.MaxCalls = 10_000
+	}
+	h.budget.left.Store(h.o.MaxHeldBytes)
+	h.memory.budget = &h.budget
+	h.parked = parking{h: h, max: int(h.o.MaxHeldBytes / parkedShare)}
+	h.running = make(slots, h.o.MaxRunningCells)
+	h.saves = make(slots, max(1, runtime.GOMAXPROCS(0)/2))
 	h.templates.max = maxTemplates
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
-	tools, err := h.newToolset(ToolChange{h.o.Plugins, h.o.MCP, h.o.Lock})
+	tools, err := h.newToolset(ctx, ToolChange{Plugins: h.o.Plugins, MCP: h.o.MCP, Lock: h.o.Lock})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +159,10 @@ func (h *Host) loadEngine(ctx context.Context) (*quickjs.Engine, error) {
 	if closed {
 		return nil, ErrClosed
 	}
-	e, err := quickjs.Load(context.WithoutCancel(ctx), &quickjs.EngineOptions{Wasm: h.o.Engine, CacheDir: h.o.CacheDir, PlainMemory: h.o.PlainMemory})
+	if h.o.Engine != nil {
+		return h.o.Engine, nil
+	}
+	e, err := quickjs.Load(ctx, &quickjs.EngineOptions{Wasm: h.o.EngineWasm, CacheDir: h.o.CacheDir, PlainMemory: h.o.PlainMemory})
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +173,14 @@ func (h *Host) loadEngine(ctx context.Context) (*quickjs.Engine, error) {
 // newID makes an unguessable id with a prefix.
 func (h *Host) newID(prefix string) (string, error) {
 	var b [16]byte
-	if _, err := io.ReadFull(h.o.Random, b[:]); err != nil {
+	if _, err := io.ReadFull(randomSource{h}, b[:]); err != nil {
 		return "", fmt.Errorf("reading random bytes: %w", err)
 	}
 	return prefix + hex.EncodeToString(b[:]), nil
 }
+
+// parkedShare is the part of MaxHeldBytes, as a divisor, that machines of suspended cells may have beside it.
+const parkedShare = 4
 
 // enter counts an exec or wait in, unless the host is closed.
 func (h *Host) enter() bool {
@@ -193,14 +214,14 @@ func (h *Host) Close() error {
 		h.sweeper.Stop()
 	}
 	h.mu.Unlock()
-	for _, r := range runs {
-		r.Close()
-	}
+	each(runs, sweepers, (*Run).Close)
 	// The engine outlives its VMs by itself; this is so that nothing of the host
 	// runs any more when Close returns.
 	h.active.Wait()
-	h.closing.wait()
-	h.closing.seal()
+	h.parked.close()
+	h.closing.calls.wait()
+	h.closing.events.close()
+	h.closing.events.wait()
 	if toolsDone {
 		tools.drop()
 	}

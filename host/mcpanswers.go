@@ -15,25 +15,20 @@ import (
 
 // answerAPI answers MCP.<server>.$api(tool, { schema }): the declaration of a server
 // or of one of its tools, and the schemas if they are wanted.
-func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.RawMessage) {
-	c.telemetry.DescribeCount++
+func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.RawMessage) error {
+	c.report.count(func(t *Telemetry) { t.DescribeCount++ })
 	tool, withSchema, err := apiArgs(args)
 	if err != nil {
-		c.answer(request, nil, &ToolError{Name: "TypeError", Message: m.path + "(tool?, { schema? }): " + err.Error(), Code: "invalid_input"})
-		return
+		return c.fail(request, &ToolError{Name: "TypeError", Message: m.path + "(tool?, { schema? }): " + err.Error(), Code: CodeInvalidInput})
 	}
-	c.run.stamp(&TraceEvent{Event: "describe", RunID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
+	c.run.stamp(&TraceEvent{Event: EventDescribe, RunID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
 	out := map[string]any{"server": s.api.Name}
 	if tool == "" {
-		out["declaration"], out["tools"] = mcpapi.Declaration(&s.api), s.toolNames()
-		if s.api.Instructions != "" {
-			out["instructions"] = s.api.Instructions
-		}
+		return c.answer(request, s.overview())
 	} else {
 		i := slices.IndexFunc(s.api.Tools, func(t mcpapi.Tool) bool { return t.Name == tool || t.Original == tool })
 		if i < 0 {
-			c.answer(request, nil, s.unknownTool(tool))
-			return
+			return c.fail(request, s.unknownTool(tool))
 		}
 		t := &s.api.Tools[i]
 		out["tool"], out["id"], out["declaration"] = t.Name, t.ID, mcpapi.ToolDeclaration(&s.api, t)
@@ -45,17 +40,7 @@ func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.Ra
 			out["schema"] = map[string]any{"description": t.Description, "parameters": t.Parameters, "returns": returns}
 		}
 	}
-	c.answerJSON(request, out)
-}
-
-// answerJSON settles a request with a value of the host's own.
-func (c *cell) answerJSON(request int, value any) {
-	text, err := json.Marshal(value)
-	if err != nil { // a schema that was checked when it was registered
-		c.answer(request, nil, &ToolError{Message: "the answer has no JSON form", Code: "internal_error"})
-		return
-	}
-	c.answer(request, text, nil)
+	return c.answerJSON(request, out)
 }
 
 func (s *runMCPServer) toolNames() []string {
@@ -71,7 +56,7 @@ func (s *runMCPServer) unknownTool(tool string) *ToolError {
 	if near := schema.Suggest(tool, s.toolNames()); near != "" {
 		message += "; did you mean " + near + "?"
 	}
-	return &ToolError{Message: message, Code: "unknown_tool"}
+	return &ToolError{Message: message, Code: CodeUnknownTool}
 }
 
 // apiArgs reads the arguments of $api.
@@ -107,25 +92,24 @@ type foundTool struct {
 const maxFoundText = 300
 
 // answerMCPSearch answers MCP.$search(query, { limit }).
-func answerMCPSearch(c *cell, request int, _ *member, args []json.RawMessage) {
-	c.telemetry.SearchCount++
+func answerMCPSearch(c *cell, request int, _ *member, args []json.RawMessage) error {
+	c.report.count(func(t *Telemetry) { t.SearchCount++ })
 	query, limit, err := c.searchArgs(args)
 	if err != nil {
 		var te *ToolError
 		if !errors.As(err, &te) {
-			te = &ToolError{Name: "TypeError", Message: "MCP.$search(query, { limit }): " + err.Error(), Code: "invalid_input"}
+			te = &ToolError{Name: "TypeError", Message: "MCP.$search(query, { limit }): " + err.Error(), Code: CodeInvalidInput}
 		}
-		c.answer(request, nil, te)
-		return
+		return c.fail(request, te)
 	}
-	c.run.stamp(&TraceEvent{Event: "search", RunID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
+	c.run.stamp(&TraceEvent{Event: EventSearch, RunID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
 	found := []foundTool{}
 	for _, e := range c.run.cat.SearchMCP(query, limit) {
 		if f, ok := c.run.callOf(e); ok {
 			found = append(found, f)
 		}
 	}
-	c.answerJSON(request, found)
+	return c.answerJSON(request, found)
 }
 
 // searchArgs reads a query and its options.

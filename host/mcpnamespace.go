@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
@@ -20,6 +21,9 @@ type runMCPServer struct {
 	api     mcpapi.Server
 	entries []*catalog.Entry // beside api.Tools
 	pseudo  map[string]*catalog.Entry
+	// overview is the answer to $api() without a tool, which is made once: of a large server it
+	// takes milliseconds and megabytes.
+	overview func() json.RawMessage
 }
 
 // visibleMCP gives the servers that have something in the catalog.
@@ -100,7 +104,20 @@ func newRunMCPServer(server *mcpServer, entries []*catalog.Entry) *runMCPServer 
 	}
 	s.api.Resources = s.pseudo["resources/read"] != nil || s.pseudo["resources/list"] != nil
 	s.api.Prompts = s.pseudo["prompts/get"] != nil || s.pseudo["prompts/list"] != nil
+	s.overview = sync.OnceValue(s.describe)
 	return s
+}
+
+func (s *runMCPServer) describe() json.RawMessage {
+	out := map[string]any{"server": s.api.Name, "declaration": mcpapi.Declaration(&s.api), "tools": s.toolNames()}
+	if s.api.Instructions != "" {
+		out["instructions"] = s.api.Instructions
+	}
+	text, err := json.Marshal(out)
+	if err != nil { // strings have a JSON form
+		return json.RawMessage("null")
+	}
+	return text
 }
 
 // instructionsKey names the servers' instructions, which are in templates and not in the catalog's digest.
@@ -141,8 +158,8 @@ type mcpTree struct {
 
 var underscored = strings.NewReplacer("-", "_", ".", "_", "/", "_", " ", "_")
 
-// growMCP writes the scope of the global MCP and numbers its functions.
-func growMCP(servers []*runMCPServer) (*mcpTree, error) {
+// encodeMCP writes the scope of the global MCP and numbers its functions.
+func encodeMCP(servers []*runMCPServer) (*mcpTree, error) {
 	t := &mcpTree{}
 	if len(servers) == 0 {
 		return t, nil

@@ -12,8 +12,8 @@ import (
 // that policy, approvals and trace hold for them too.
 func mcpPseudoTools(s *mcpServer) []catalog.Entry {
 	var out []catalog.Entry
-	add := func(name, description, parameters string, call func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)) {
-		ref := &toolRef{approval: s.Approval, mcp: true, invoke: call}
+	add := func(name, description, parameters string, invoke func(ctx context.Context, c *call) (json.RawMessage, error)) {
+		ref := &toolRef{approval: s.Approval, mcp: true, invoke: invoke}
 		out = append(out, catalog.Entry{
 			Name: name, Description: description, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP,
 			Parameters: json.RawMessage(parameters), Ref: ref,
@@ -21,7 +21,7 @@ func mcpPseudoTools(s *mcpServer) []catalog.Entry {
 	}
 	if s.Resources {
 		add("resources/list", "Lists the resources and resource templates of the MCP server "+s.Name+".", `{"type":"object","additionalProperties":false}`,
-			func(ctx context.Context, _ *Run, _ json.RawMessage) (json.RawMessage, error) {
+			func(ctx context.Context, _ *call) (json.RawMessage, error) {
 				return s.Client.ListResources(ctx)
 			})
 		add("resources/read", "Reads a resource of the MCP server "+s.Name+".",
@@ -29,7 +29,7 @@ func mcpPseudoTools(s *mcpServer) []catalog.Entry {
 	}
 	if s.Prompts {
 		add("prompts/list", "Lists the prompts of the MCP server "+s.Name+".", `{"type":"object","additionalProperties":false}`,
-			func(ctx context.Context, _ *Run, _ json.RawMessage) (json.RawMessage, error) {
+			func(ctx context.Context, _ *call) (json.RawMessage, error) {
 				return s.Client.ListPrompts(ctx)
 			})
 		add("prompts/get", "Gives a prompt of the MCP server "+s.Name+" with its arguments filled in.",
@@ -38,18 +38,18 @@ func mcpPseudoTools(s *mcpServer) []catalog.Entry {
 	return out
 }
 
-func (s *mcpServer) readResource(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
+func (s *mcpServer) readResource(ctx context.Context, c *call) (json.RawMessage, error) {
 	var in struct {
 		URI string `json:"uri"`
 	}
-	if err := schema.DecodeInto(input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
+	if err := schema.DecodeInto(c.tc.Input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
 		return nil, &ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
 	}
 	items, err := s.Client.ReadResource(ctx, in.URI)
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := r.contentList(ctx, items)
+	list, _, err := c.contentList(items)
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,16 @@ func (s *mcpServer) readResource(ctx context.Context, r *Run, input json.RawMess
 		}
 		contents = append(contents, item.Resource)
 	}
-	directResult(ctx, &MCPResult{Content: items})
+	c.mcp = &MCPResult{Content: items}
 	return json.Marshal(map[string]any{"contents": contents})
 }
 
-func (s *mcpServer) getPrompt(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
+func (s *mcpServer) getPrompt(ctx context.Context, c *call) (json.RawMessage, error) {
 	var in struct {
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
 	}
-	if err := schema.DecodeInto(input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
+	if err := schema.DecodeInto(c.tc.Input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
 		return nil, &ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
 	}
 	p, err := s.Client.GetPrompt(ctx, in.Name, in.Arguments)
@@ -89,7 +89,7 @@ func (s *mcpServer) getPrompt(ctx context.Context, r *Run, input json.RawMessage
 		Messages    []message `json:"messages"`
 	}{p.Description, []message{}}
 	for i := range p.Messages {
-		list, _, err := r.contentList(ctx, []MCPContent{p.Messages[i].Content})
+		list, _, err := c.contentList([]MCPContent{p.Messages[i].Content})
 		if err != nil {
 			return nil, err
 		}

@@ -154,12 +154,12 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 
 func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
 	ref := &toolRef{approval: t.Approval, mcp: true, original: t}
-	ref.invoke = func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
-		res, err := s.Client.CallTool(ctx, t, input, func(p MCPProgress) { ReportProgress(ctx, &p) })
+	ref.invoke = func(ctx context.Context, c *call) (json.RawMessage, error) {
+		res, err := s.Client.CallTool(ctx, t, c.tc.Input, func(p MCPProgress) { ReportProgress(ctx, &p) })
 		if err != nil {
 			return nil, err
 		}
-		return r.mcpValue(ctx, ref, res)
+		return c.mcpValue(res)
 	}
 	return catalog.Entry{
 		Name: id, Label: plaintext.Clip(strings.ToValidUTF8(t.Title, ""), catalog.MaxLabelLen/2), Description: t.Description,
@@ -171,42 +171,37 @@ func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
 const maxContentItems = 10_000
 
 // contentList writes content items for a guest. Beside them, it gives what stands for the binaries in them.
-func (r *Run) contentList(ctx context.Context, items []MCPContent) (list []json.RawMessage, stands []string, err error) {
+func (c *call) contentList(items []MCPContent) (list []json.RawMessage, stands []string, err error) {
 	if len(items) > maxContentItems {
-		return nil, nil, &ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: "tool_output_too_large"}
-	}
-	v, _ := ctx.Value(callKey{}).(callValue)
-	files := v.files
-	if files == nil {
-		files = &attachments{}
+		return nil, nil, &ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: CodeToolOutputTooLarge}
 	}
 	list, stands = make([]json.RawMessage, len(items)), make([]string, len(items))
 	for i := range items {
-		if list[i], stands[i], err = files.contentJSON(r.h, &items[i]); err != nil {
-			return nil, nil, &ToolError{Message: "the server's result cannot be read", Code: "invalid_tool_result"}
+		if list[i], stands[i], err = c.root.files.contentJSON(c.run.h, &items[i]); err != nil {
+			return nil, nil, &ToolError{Message: "the server's result cannot be read", Code: CodeInvalidToolResult}
 		}
 	}
 	return list, stands, nil
 }
 
 // mcpValue is what a cell gets of an MCP tool's result. A failure is thrown.
-func (r *Run) mcpValue(ctx context.Context, ref *toolRef, res *MCPResult) (json.RawMessage, error) {
+func (c *call) mcpValue(res *MCPResult) (json.RawMessage, error) {
 	if res.IsError {
-		return nil, &ToolError{Message: errorText(res), Code: "mcp_tool_error"}
+		return nil, &ToolError{Message: errorText(res), Code: CodeMCPToolError}
 	}
-	if ref.structured != nil {
+	if c.ref.structured != nil {
 		if res.Structured == nil {
-			return nil, &ToolError{Message: "the tool declares an output schema and gave no structuredContent", Code: "invalid_tool_result"}
+			return nil, &ToolError{Message: "the tool declares an output schema and gave no structuredContent", Code: CodeInvalidToolResult}
 		}
-		if err := checkJSON(ref.structured, res.Structured, "result (structuredContent)"); err != nil {
+		if err := checkJSON(c.ref.structured, res.Structured, "result (structuredContent)"); err != nil {
 			return nil, err
 		}
 	}
-	list, stands, err := r.contentList(ctx, res.Content)
+	list, stands, err := c.contentList(res.Content)
 	if err != nil {
 		return nil, err
 	}
-	directResult(ctx, res) // with structuredContent as the server gave it
+	c.mcp = res // with structuredContent as the server gave it
 	return json.Marshal(struct {
 		Structured json.RawMessage   `json:"structuredContent,omitempty"`
 		Content    []json.RawMessage `json:"content"`
@@ -239,16 +234,3 @@ func errorText(res *MCPResult) string {
 
 // maxErrorText bounds what is read of a tool's error, in bytes.
 const maxErrorText = 8 << 10
-
-// direct is the direct call that a context is for.
-type direct struct {
-	call   *ToolCall
-	result *MCPResult
-}
-
-// directResult keeps the result of a direct call as the server gave it.
-func directResult(ctx context.Context, res *MCPResult) {
-	if v, ok := ctx.Value(callKey{}).(callValue); ok && v.direct != nil && v.direct.call == v.call {
-		*v.direct.result = *res
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -17,21 +18,37 @@ import (
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
-// runNamespaces are the namespaces that a run shows, and their callable members.
+// runNamespaces are the namespaces that a run shows, and their callable members. They do not change.
 type runNamespaces struct {
-	// All is known once the scopes are.
-	built   bool
 	setup   []guestabi.GuestNamespace
 	mcp     json.RawMessage // the scope of MCP
 	members []member
 	key     string // names the scopes in the key of the template
 }
 
+// namespaceCache has the namespaces computed once for a run. Nobody waits for plugins with a lock held, or
+// longer than his own context.
+type namespaceCache struct {
+	mu struct {
+		sync.Mutex
+		done  chan struct{} // closed when built or err is there; nil before the first asks
+		built *runNamespaces
+		err   error
+	}
+}
+
+// get returns what was built, nil if it is not there yet.
+func (n *namespaceCache) get() *runNamespaces {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.built
+}
+
 // member is a function of a namespace or of an MCP server. The guest names it by its number.
 type member struct {
 	of *pluginNamespace // nil for one of an MCP server
 	// answer is set for what the host answers itself, from the catalog.
-	answer func(c *cell, request int, m *member, args []json.RawMessage)
+	answer func(c *cell, request int, m *member, args []json.RawMessage) error
 	path   string // "Issues.update", for the trace
 	call   *namespace.Call
 	tool   *catalog.Entry
@@ -72,68 +89,108 @@ func ownTool(ns *pluginNamespace, cat *catalog.Catalog, name string) (*catalog.E
 	return e, true
 }
 
-// buildNamespaces computes the scopes, once for a run. A namespace whose scope
-// cannot be had is left out and named in the trace: it takes no cell down.
+// buildNamespaces computes the scopes, once for a run, or waits until they are there or ctx ends. A failure is
+// not kept.
 func (r *Run) buildNamespaces(ctx context.Context) (*runNamespaces, error) {
-	r.scopes.Lock()
-	defer r.scopes.Unlock()
-	n := &r.namespaces
-	if n.built {
-		return n, nil
+	n := &r.spaces
+	n.mu.Lock()
+	if n.mu.built != nil {
+		defer n.mu.Unlock()
+		return n.mu.built, nil
 	}
+	if n.mu.done == nil {
+		n.mu.done = make(chan struct{})
+		go r.fillNamespaces(n.mu.done)
+	}
+	done := n.mu.done
+	n.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.mu.built != nil {
+		return n.mu.built, nil
+	}
+	return nil, n.mu.err
+}
+
+func (r *Run) fillNamespaces(done chan struct{}) {
+	built, err := r.makeNamespaces()
+	n := &r.spaces
+	n.mu.Lock()
+	n.mu.built, n.mu.err, n.mu.done = built, err, nil
+	n.mu.Unlock()
+	close(done)
+}
+
+// makeNamespaces computes the scopes of plugins side by side. A namespace whose scope cannot be had is left out
+// and named in the trace: it takes no cell down.
+func (r *Run) makeNamespaces() (*runNamespaces, error) {
 	tree, err := r.mcpTree()
 	if err != nil {
 		return nil, fmt.Errorf("describing MCP servers to the guest: %w", err)
 	}
-	setup := []guestabi.GuestNamespace{} // the prelude wants a list
+	scopes, faults := r.computeScopes()
+	if r.ctx.Err() != nil {
+		return nil, context.Cause(r.ctx)
+	}
+	n := &runNamespaces{setup: []guestabi.GuestNamespace{}, mcp: tree.scope} // the prelude wants a list
 	// Members of MCP come first: their numbers are the same for all runs of a view.
-	members := slices.Clip(tree.members)
-	for _, ns := range r.shown {
-		scope := ns.scope
-		if ns.ScopeExport {
-			var err error
-			if scope, err = r.computeScope(ctx, ns); err != nil {
-				if ctx.Err() != nil {
-					return nil, context.Cause(ctx)
-				}
-				r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
-				continue
-			}
+	n.members = slices.Clip(tree.members)
+	for i, ns := range r.shown {
+		before := len(n.members)
+		err := faults[i]
+		var scopeTree json.RawMessage
+		if err == nil {
+			scopeTree, err = encodeScope(nil, ns, r.cat, scopes[i], &n.members)
 		}
-		before := len(members)
-		scopeTree, err := growScope(nil, ns, r.cat, scope, &members)
 		if err != nil {
-			members = members[:before]
-			r.stamp(&TraceEvent{Event: "namespace.refused", Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
+			n.members = n.members[:before]
+			r.stamp(&TraceEvent{Event: EventNamespaceRefused, Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
 			continue
 		}
-		setup = append(setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: scopeTree})
+		n.setup = append(n.setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: scopeTree})
 	}
-	text, err := json.Marshal(setup)
+	text, err := json.Marshal(n.setup)
 	if err != nil {
 		return nil, fmt.Errorf("describing namespaces to the guest: %w", err)
 	}
-	if len(setup) > 0 {
+	if len(n.setup) > 0 {
 		sum := sha256.Sum256(text)
 		n.key = "+" + hex.EncodeToString(sum[:])
 	}
-	n.setup, n.mcp, n.members, n.built = setup, tree.scope, members, true
 	return n, nil
 }
 
-// maxScopeTime bounds the computing of one scope; a quarter of a cell's time does so too.
+// maxScopeTime bounds the computing of all scopes of a run; a quarter of a cell's time does so too.
 const maxScopeTime = 2 * time.Second
 
-// computeScope asks the plugin for the scope of this run.
+// computeScopes asks the plugins for their scopes, side by side, all within one time. Those of one
+// plugin take turns, so one that hangs costs its own plugin the rest.
+func (r *Run) computeScopes() ([]*namespace.Node, []error) {
+	scopes, faults := make([]*namespace.Node, len(r.shown)), make([]error, len(r.shown))
+	ctx, cancel := context.WithTimeout(r.ctx, min(maxScopeTime, r.h.timeout()/4))
+	defer cancel()
+	var wg sync.WaitGroup
+	for i, ns := range r.shown {
+		if scopes[i] = ns.scope; ns.ScopeExport {
+			wg.Go(func() { scopes[i], faults[i] = r.computeScope(ctx, ns) })
+		}
+	}
+	wg.Wait()
+	return scopes, faults
+}
+
+// computeScope asks a plugin for one scope of this run.
 func (r *Run) computeScope(ctx context.Context, ns *pluginNamespace) (*namespace.Node, error) {
 	in, err := r.instance(ctx, ns.plugin)
 	if err != nil {
 		return nil, err
 	}
-	// A scope that takes its time must not cost each cell its own.
-	sctx, cancel := context.WithTimeout(ctx, min(maxScopeTime, time.Duration(r.h.cfg.TimeoutMs)*time.Millisecond/4))
-	defer cancel()
-	text, err := in.Scope(sctx, ns.ID, guestabi.ScopeContext{
+	text, err := in.Scope(ctx, ns.ID, guestabi.ScopeContext{
 		AgentID: r.scope.AgentID, SessionID: r.scope.SessionID, SessionKey: r.scope.SessionKey, RunID: r.scope.AgentRunID,
 		Sender: r.scope.Sender, Channel: r.scope.Channel, Config: ns.plugin.ScopeConfig(),
 	})
@@ -144,10 +201,10 @@ func (r *Run) computeScope(ctx context.Context, ns *pluginNamespace) (*namespace
 	return namespace.ParseScope(text, ns.RequiredToolNames)
 }
 
-// growScope writes a scope as the guest wants it (guestabi.GuestNamespace) and
+// encodeScope writes a scope as the guest wants it (guestabi.GuestNamespace) and
 // numbers its functions. A function's tool must be one that the namespace
 // requires, in this catalog.
-func growScope(out json.RawMessage, ns *pluginNamespace, cat *catalog.Catalog, node *namespace.Node, members *[]member) (json.RawMessage, error) {
+func encodeScope(out json.RawMessage, ns *pluginNamespace, cat *catalog.Catalog, node *namespace.Node, members *[]member) (json.RawMessage, error) {
 	switch node.Kind {
 	case namespace.Function:
 		e, ok := ownTool(ns, cat, node.Call.Tool)
@@ -176,7 +233,7 @@ func growScope(out json.RawMessage, ns *pluginNamespace, cat *catalog.Catalog, n
 				}
 				out = append(append(out, key...), ':')
 			}
-			if out, err = growScope(out, ns, cat, child, members); err != nil {
+			if out, err = encodeScope(out, ns, cat, child, members); err != nil {
 				return nil, err
 			}
 		}
@@ -190,7 +247,8 @@ func growScope(out json.RawMessage, ns *pluginNamespace, cat *catalog.Catalog, n
 // requestMember answers the call of a namespace's function: it is the call of a
 // tool, with the arguments mapped to its input.
 func (c *cell) requestMember(request int, rest []byte) error {
-	number, rest, ok := cutNumber(rest, len(c.run.namespaces.members))
+	members := c.run.spaces.get().members
+	number, rest, ok := cutNumber(rest, len(members))
 	if !ok {
 		return badMessage()
 	}
@@ -198,14 +256,13 @@ func (c *cell) requestMember(request int, rest []byte) error {
 	if !ok {
 		return badMessage()
 	}
-	m := &c.run.namespaces.members[number]
+	m := &members[number]
 	if m.answer != nil {
 		list, err := splitArgs(args)
 		if err != nil {
 			return badMessage()
 		}
-		m.answer(c, request, m, list)
-		return nil
+		return m.answer(c, request, m, list)
 	}
 	if !m.call.MapInput {
 		list, err := splitArgs(args)
@@ -219,20 +276,19 @@ func (c *cell) requestMember(request int, rest []byte) error {
 		}
 		input, err := m.call.MapArgs(list)
 		if err != nil {
-			c.telemetry.CallCount++
-			te := &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: "invalid_input"}
+			c.report.count(func(t *Telemetry) { t.CallCount++ })
+			te := &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: CodeInvalidInput}
 			c.run.emit(&ToolCall{ParentID: c.parentID, RunID: c.id, Tool: m.tool.ID, Namespace: m.path, Unsigned: m.tool.Unsigned}, notMapped(te))
-			c.answer(request, nil, te)
-			return nil
+			return c.fail(request, te)
 		}
 		args = input
 	}
-	return c.requestCallOf(request, m.tool.ID, m.tool, args, m)
+	return c.requestCall(request, m.tool.ID, m.tool, args, m)
 }
 
 // notMapped is the trace of a call that did not get as far as its tool.
 func notMapped(te *ToolError) TraceEvent {
-	return TraceEvent{Event: "call.denied", Rule: "its arguments were not mapped", Status: te.Code}
+	return TraceEvent{Event: EventCallDenied, Rule: "its arguments were not mapped", Status: string(te.Code)}
 }
 
 func splitArgs(args []byte) ([]json.RawMessage, error) {
@@ -245,7 +301,7 @@ func splitArgs(args []byte) ([]json.RawMessage, error) {
 func (r *Run) mapInput(ctx context.Context, m *member, args json.RawMessage) (json.RawMessage, error) {
 	list, err := splitArgs(args)
 	if err != nil {
-		return nil, &ToolError{Name: "TypeError", Message: m.path + ": the arguments have no JSON form", Code: "invalid_input"}
+		return nil, &ToolError{Name: "TypeError", Message: m.path + ": the arguments have no JSON form", Code: CodeInvalidInput}
 	}
 	in, err := r.instance(ctx, m.of.plugin)
 	if err != nil {

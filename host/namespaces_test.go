@@ -243,8 +243,7 @@ func TestNamespaceCallsExecuteThroughCatalogTools(t *testing.T) {
 		`cloister:test.board:update_card Board.cards.rename {"number":2,"patch":{"title":"dos"}}`,
 		`cloister:test.board:list_cards Board.list {}`,
 		`cloister:test.board:update_card Board.update {"number":1,"patch":{"title":"forbidden"}}`,
-		`cloister:test.board:list_cards Board.list {"state":5}`,
-	}
+	} // and not the one that does not fit the schema
 	if diff := cmp.Diff(wantSeen, seen); diff != "" {
 		t.Errorf("what the hook saw (-want +got):\n%s", diff)
 	}
@@ -280,7 +279,7 @@ func TestNamespaceSuspendedCallsResumeThroughWait(t *testing.T) {
 		"requiredToolNames": []string{"list_cards", "ask"},
 		"scope":             object{"list": object{"$tool": "list_cards"}, "ask": object{"$tool": "ask", "args": []string{"question"}}},
 	})), plugins.LoadOptions{})
-	r := newRun(t, newHost(t, host.Options{Plugins: []*plugins.Plugin{p}}), host.RunOptions{})
+	r := newRun(t, newHost(t, host.Options{Plugins: []*plugins.Plugin{p}, Snapshots: hosttest.NewStore()}), host.RunOptions{})
 	res := exec(t, r, `
 		const before = (await Board.list()).length;
 		const answer = await Board.ask('which?');

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
+	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 // Options configures New. The zero value has code mode off.
@@ -55,16 +56,34 @@ type Options struct {
 	// Transformer turns TypeScript into JavaScript. Nil means a worker process of
 	// this binary, started at the first TypeScript cell.
 	Transformer Transformer
-	// Snapshots stores suspended runs. Nil keeps them in memory.
+	// Snapshots stores suspended cells, each as soon as it is suspended. Nil keeps them in memory: as they
+	// are for a while, then as snapshots.
 	Snapshots SnapshotStore
-	// Engine is the stock engine's bytes; nil looks them up.
-	Engine []byte
+	// Engine is a loaded engine, which several hosts may share. It stays the caller's: Close does not
+	// close it. Nil loads one of its own at the first cell.
+	Engine *quickjs.Engine
+	// EngineWasm is the stock engine's bytes, for a host that loads its own; nil looks them up.
+	EngineWasm []byte
 	// CacheDir holds compiled code: empty for the user's cache folder, "off" for none.
 	CacheDir string
-	// Now is the clock, also of guests. Nil means time.Now.
+	// Now is the clock, also of guests. Nil means time.Now. It is called from many goroutines at once.
 	Now func() time.Time
-	// Random is the source of ids and of guests' seeds. Nil means crypto/rand.
+	// Random is the source of ids and of guests' seeds. Nil means crypto/rand. It is read from many
+	// goroutines at once.
 	Random io.Reader
+	// OnHookError is told of callbacks that panicked, from the goroutine in which they did.
+	OnHookError func(e *HookError)
+	// MaxHeldBytes bounds what the host keeps for all cells together: inputs of open calls and queued
+	// approvals, results on their way, snapshots in memory, attachments. Over it calls fail with
+	// too_many_pending_tool_calls, and suspensions with snapshot_limit_exceeded. A quarter of as much again
+	// may be the memory of suspended cells that were not saved yet. Default 512 MiB.
+	MaxHeldBytes int64
+	// MaxRunningCells bounds the cells that have been started and have neither ended nor been suspended. One
+	// more waits for its place within its timeout. Default 128.
+	MaxRunningCells int
+	// MaxCalls bounds the calls, searches and descriptions that one cell asks for. More fail with
+	// too_many_pending_tool_calls, and twice as many end it. Default 10,000.
+	MaxCalls int
 	// MaxToolOutputBytes bounds one nested result. Default 4 MiB.
 	MaxToolOutputBytes int
 	// PlainMemory copies templates instead of mapping them, as on systems without
@@ -79,11 +98,10 @@ type SandboxPolicy struct{ Allow, AlsoAllow, Deny []string }
 
 // RunOptions describes one agent run.
 type RunOptions struct {
-	// AgentID, AgentRunID, SessionID and SessionKey are the run's scope. A wait
-	// must come from the same AgentRunID and SessionID; an empty one never matches.
+	// AgentID, AgentRunID, SessionID, SessionKey, Sender and Channel are the run's scope, with Sandboxed. A wait
+	// must come from a run whose scope is the same in all; one without AgentRunID or SessionID never matches.
 	AgentID, AgentRunID, SessionID, SessionKey string
-	// Sender and Channel are handed on to hooks and the trace.
-	Sender, Channel string
+	Sender, Channel                            string
 	// Sandboxed applies Options.Sandbox.
 	Sandboxed bool
 	// DisableTools makes a run without tools, for which code mode is not active.
@@ -104,15 +122,17 @@ type RunOptions struct {
 	OnProgress func(call *ToolCall, progress any)
 }
 
-// Hooks are called around cells and nested calls, in the caller's goroutine or a
-// call's own. They may be called concurrently.
+// Hooks are called around cells and nested calls, each in a goroutine that holds up nobody but its own cell or
+// call; they may be called concurrently. One that panics is reported to Options.OnHookError: if it could have
+// refused, it has.
 type Hooks struct {
 	// BeforeExec may refuse a cell by returning an error, whose text the model sees.
 	BeforeExec func(ctx context.Context, cell *ExecEvent) error
 	// BeforeToolCall may refuse a call by returning an error, or replace
-	// call.Input, which is then checked against the tool's schema.
+	// call.Input, which is then checked against the tool's schema, as the input that it sees was. What else it
+	// changes in the call has no effect.
 	BeforeToolCall func(ctx context.Context, call *ToolCall) error
-	// AfterToolCall is told how a call ended.
+	// AfterToolCall is told how each call ended that has a call.start in the trace, refused ones included.
 	AfterToolCall func(ctx context.Context, call *ToolCall, result json.RawMessage, err error)
 }
 
@@ -170,12 +190,23 @@ type Decision struct {
 	By string `json:"by,omitempty"`
 }
 
-// Transformer turns a cell's TypeScript into JavaScript. Both are the body of an
-// async function. It must be safe for concurrent use and bound its own cost: the
-// source is hostile. ctx carries the cell's deadline.
+// Transformer turns TypeScript into JavaScript of the same kind. It must be safe for concurrent use and
+// bound its own cost: the source is hostile. ctx carries the deadline.
 type Transformer interface {
-	Transform(ctx context.Context, source string) (*Transformed, error)
+	Transform(ctx context.Context, in *TransformInput) (*Transformed, error)
 }
+
+// TransformInput is source for a Transformer.
+type TransformInput struct {
+	Source string
+	Kind   SourceKind
+}
+
+// SourceKind says what kind of program a source is.
+type SourceKind string
+
+// SourceCell is the body of an async function.
+const SourceCell SourceKind = "cell"
 
 // Transformed is JavaScript with the way back to its source.
 type Transformed struct {

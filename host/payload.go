@@ -254,5 +254,5 @@ func failedCall(te *ToolError) *ModelAnswer {
 	if name == "" {
 		name = "Error"
 	}
-	return &ModelAnswer{JSON: encode(map[string]failure{"error": {name, te.Message, te.Code}}), IsError: true}
+	return &ModelAnswer{JSON: encode(map[string]failure{"error": {name, te.Message, string(te.Code)}}), IsError: true}
 }

@@ -3,10 +3,11 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
@@ -41,50 +42,50 @@ func ruleOr(rule string) string {
 
 // askPolicy asks a policy. One that panics has failed, which denies.
 func (h *Host) askPolicy(ask func() (PolicyDecision, error)) (d PolicyDecision, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			d, err = PolicyDecision{}, fmt.Errorf("the policy panicked: %v", p)
-		}
-	}()
-	return ask()
+	if !h.contain("Policy", func() { d, err = ask() }) {
+		return PolicyDecision{}, errors.New("the policy failed inside")
+	}
+	return d, err
 }
 
-// permit is what stands between a call and its tool: the input's schema, the
-// policy, and approval.
-func (r *Run) permit(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref *toolRef, waiting func(bool)) error {
-	if err := r.authorize(ctx, tc, e, ref); err != nil {
+// permit is what stands between a call with a checked input and its tool: the policy and approval.
+// The policy is asked again when the call has waited for somebody: hours may have passed.
+func (c *call) permit(ctx context.Context) error {
+	if err := c.authorize(ctx); err != nil {
 		return err
 	}
-	return r.approve(ctx, tc, ref, waiting)
+	waited, err := c.approve(ctx)
+	if err != nil || !waited {
+		return err
+	}
+	asked := c.tc.Approval
+	defer func() { c.tc.Approval = asked }()
+	return c.authorize(ctx)
 }
 
-// authorize checks the input and asks the policy, which may change whether the call
-// needs approval.
-func (r *Run) authorize(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref *toolRef) error {
-	if err := checkInput(ref, e, tc.Input); err != nil {
-		return err
+// authorize asks the policy, which may change whether the call needs approval.
+func (c *call) authorize(ctx context.Context) error {
+	h, tc := c.run.h, c.tc
+	tc.Approval = c.ref.approval
+	if h.o.Policy == nil {
+		return nil
 	}
-	// Hooks had the call in their hands: what decides is taken from the tool and the run.
-	tc.Approval = ref.approval
-	if r.h.o.Policy != nil {
-		d, err := r.h.askPolicy(func() (PolicyDecision, error) {
-			return r.h.o.Policy.Authorize(ctx, &PolicyCall{Scope: r.scope, Tool: ref.facts, Input: tc.Input, Caller: tc.Caller})
-		})
-		if err != nil {
-			tc.rule = "the policy failed: " + plaintext.Clip(err.Error(), 300)
-			return refusal("the policy could not decide about "+tc.Tool+", so the call is refused", "policy_failed")
+	d, err := h.askPolicy(func() (PolicyDecision, error) {
+		return h.o.Policy.Authorize(ctx, &PolicyCall{Scope: c.run.scope, Tool: c.ref.facts, Input: tc.Input, Caller: tc.Caller})
+	})
+	switch {
+	case err != nil:
+		tc.rule = "the policy failed: " + plaintext.Clip(err.Error(), 300)
+		return refusal("the policy could not decide about "+tc.Tool+", so the call is refused", CodePolicyFailed)
+	case !d.Allow:
+		tc.rule = ruleOr(d.Rule)
+		message := "the policy does not allow this call of " + tc.Tool
+		if d.Reason != "" {
+			message += ": " + d.Reason
 		}
-		if !d.Allow {
-			tc.rule = ruleOr(d.Rule)
-			message := "the policy does not allow this call of " + tc.Tool
-			if d.Reason != "" {
-				message += ": " + d.Reason
-			}
-			return refusal(message, "policy_denied")
-		}
-		if d.Approval != "" {
-			tc.Approval = d.Approval
-		}
+		return refusal(message, CodePolicyDenied)
+	case d.Approval != "":
+		tc.Approval = d.Approval
 	}
 	return nil
 }
@@ -92,75 +93,95 @@ func (r *Run) authorize(ctx context.Context, tc *ToolCall, e *catalog.Entry, ref
 // needsApproval says whether a call has to be asked for.
 func (tc *ToolCall) needsApproval() bool { return tc.Approval != "" && tc.Approval != ApprovalNever }
 
-// approve asks for approval where the call needs it. Without an approver a call
-// that needs one is refused: it never passes unasked.
-func (r *Run) approve(ctx context.Context, tc *ToolCall, ref *toolRef, waiting func(bool)) error {
+// approve asks for approval where the call needs it, and says whether it was asked for. Without an
+// approver a call that needs one is refused: it never passes unasked.
+func (c *call) approve(ctx context.Context) (waited bool, err error) {
+	r, tc := c.run, c.tc
 	if !tc.needsApproval() {
-		return nil
+		return false, nil
 	}
-	earlier := r.earlier(ctx)
-	key := tc.Caller + "\x00" + ref.facts.ID + "\x00" + ref.definition()
+	sets := c.grantSets()
+	key := tc.Caller + "\x00" + c.ref.facts.ID + "\x00" + c.ref.definition()
 	if tc.Approval == ApprovalAsk {
-		for _, g := range earlier.all() {
+		for _, g := range sets.all() {
 			if by, ok := g.covers(key, tc.Input); ok {
-				r.emit(tc, TraceEvent{Event: "approval.decided", Status: "approved", By: by})
-				return nil
+				r.emit(tc, TraceEvent{Event: EventApprovalDecided, Status: "approved", By: by})
+				return false, nil
 			}
 		}
 	} else {
 		tc.Approval = ApprovalAlways // also what is no known word
 	}
 	if r.h.o.Approve == nil {
-		return refusal("the tool "+tc.Tool+" needs approval and this host has no approver (Options.Approve)", "approval_unavailable")
+		return false, refusal("the tool "+tc.Tool+" needs approval and this host has no approver (Options.Approve)", CodeApprovalUnavailable)
 	}
-	r.emit(tc, TraceEvent{Event: "approval.asked"})
+	r.emit(tc, TraceEvent{Event: EventApprovalAsked})
 	start := time.Now()
-	d, err := r.ask(ctx, tc, key, earlier, waiting)
+	d, err := c.askApprover(ctx, key, sets)
 	if err == nil && d.Approved {
-		err = earlier.remember(tc, key, d)
+		err = sets.remember(tc, key, d)
 	}
-	decided := TraceEvent{Event: "approval.decided", Status: "approved", By: plaintext.Clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
+	decided := TraceEvent{Event: EventApprovalDecided, Status: "approved", By: plaintext.Clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
 	defer func() { r.emit(tc, decided) }()
+	var te *ToolError
 	switch {
 	case errors.Is(err, errGranted):
 		decided.By = "grant"
-		return nil
+		return true, nil
+	case errors.As(err, &te):
+		decided.Status = "failed"
+		return true, te
 	case err != nil:
 		decided.Status = "failed"
-		return refusal("approval of "+tc.Tool+" could not be asked for", "approval_failed")
+		return true, refusal("approval of "+tc.Tool+" could not be asked for", CodeApprovalFailed)
 	case !d.Approved:
 		decided.Status, decided.Extent = "denied", ""
 		message := "the call of " + tc.Tool + " was not approved"
 		if d.Reason != "" {
 			message += ": " + d.Reason
 		}
-		return refusal(message, "approval_denied")
+		return true, refusal(message, CodeApprovalDenied)
 	}
-	return nil
+	return true, nil
 }
 
-// ask waits for the approver's answer, or for one to another call that covers this
-// one as well.
-func (r *Run) ask(ctx context.Context, tc *ToolCall, key string, earlier answers, waiting func(bool)) (d Decision, err error) {
-	if waiting != nil {
-		waiting(true)
-		defer waiting(false)
+// askApprover waits for the approver's answer, or for one to another call that covers this
+// one as well. The approver gets a copy of the call: what it changes there does not run.
+func (c *call) askApprover(ctx context.Context, key string, sets grantSets) (d Decision, err error) {
+	r, tc := c.run, c.tc
+	if !r.h.budget.Take(len(tc.Input)) {
+		return Decision{}, &ToolError{Message: "too many calls wait for approval; answer some first", Code: CodeTooManyPending}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			d, err = Decision{}, fmt.Errorf("the approver panicked: %v", p)
-		}
-	}()
+	defer r.h.budget.Give(len(tc.Input))
+	shown := *tc
+	shown.Input = slices.Clone(tc.Input)
+	defer c.awaitApproval()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if tc.Approval == ApprovalAsk {
-		for _, g := range earlier.all() {
+		for _, g := range sets.all() {
 			defer g.watch(key, tc.Input, cancel)()
 		}
 	}
-	d, err = r.h.o.Approve(ctx, tc)
+	if !r.h.contain("Approve", func() { d, err = r.h.o.Approve(ctx, &shown) }) {
+		return Decision{}, errors.New("the approver failed inside")
+	}
 	if err != nil && errors.Is(context.Cause(ctx), errGranted) {
 		return Decision{}, errGranted
 	}
 	return d, err
+}
+
+// awaitApproval shows the cell's call as waiting for approval until the function that it returns is called.
+func (c *call) awaitApproval() (done func()) {
+	root := c.root
+	if root.req == nil || !root.outside.begin(forApproval, nil, nil) {
+		return func() {}
+	}
+	root.req.Wait(guestloop.Person)
+	return func() {
+		root.outside.end()
+		root.req.Wait(guestloop.Inside)
+		root.cell.answered()
+	}
 }

@@ -18,7 +18,7 @@ var reasons = []struct {
 	reach  func(t *testing.T) *host.Result
 }{
 	{guestabi.ReasonRuntimeUnavailable, guestabi.CodeRuntimeUnavailable, func(t *testing.T) *host.Result {
-		r := newRun(t, newHost(t, host.Options{Engine: []byte("not the engine")}), host.RunOptions{})
+		r := newRun(t, newHost(t, host.Options{EngineWasm: []byte("not the engine")}), host.RunOptions{})
 		if got := surfaceNames(r); !slices.Equal(got, []string{"exec", "wait"}) {
 			t.Errorf("without an engine the model sees %v", got)
 		}

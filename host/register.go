@@ -25,7 +25,7 @@ type toolRef struct {
 	structured      *schema.Schema // of an MCP tool's structuredContent
 	definition      func() string  // hash of what the tool says of itself
 	facts           *ToolFacts
-	invoke          func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error)
+	invoke          func(ctx context.Context, c *call) (json.RawMessage, error)
 	// prepare, if set, does what comes before a call and does not count against
 	// its timeout: a plugin is compiled at its first use.
 	prepare func(ctx context.Context, r *Run) error
@@ -43,9 +43,9 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 	if t.Call == nil {
 		return catalog.Entry{}, fmt.Errorf("%w: %s:%s has no Call", ErrTool, owner, t.Name)
 	}
-	call := t.Call
-	ref := &toolRef{approval: t.Approval, timeout: t.Timeout, invoke: func(ctx context.Context, _ *Run, input json.RawMessage) (json.RawMessage, error) {
-		return call(ctx, input)
+	invoke := t.Call
+	ref := &toolRef{approval: t.Approval, timeout: t.Timeout, invoke: func(ctx context.Context, c *call) (json.RawMessage, error) {
+		return invoke(ctx, c.tc.Input)
 	}}
 	e := catalog.Entry{
 		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: owner, Tier: tier,
@@ -62,8 +62,8 @@ func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, err
 		_, err := r.instance(ctx, p)
 		return err
 	}
-	ref.invoke = func(ctx context.Context, r *Run, input json.RawMessage) (json.RawMessage, error) {
-		return r.callPlugin(ctx, p, name, input)
+	ref.invoke = func(ctx context.Context, c *call) (json.RawMessage, error) {
+		return c.run.callPlugin(ctx, p, name, c.tc.Input)
 	}
 	e := catalog.Entry{
 		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: p.ID(), Tier: catalog.External,

@@ -37,7 +37,7 @@ func TestTelemetry(t *testing.T) {
 	clock := hosttest.NewClock(epoch)
 	plugin := hosttest.Echo("row_count")
 	plugin.Owner = "acme.demo"
-	h := newHost(t, host.Options{Now: clock.Now, Tools: []host.RawTool{hosttest.Echo("echo"), plugin}})
+	h := newHost(t, host.Options{Now: clock.Now, Snapshots: hosttest.NewStore(), Tools: []host.RawTool{hosttest.Echo("echo"), plugin}})
 	r := newRun(t, h, host.RunOptions{ClientTools: []host.ClientTool{{Name: "ask", Description: "Ask."}}})
 	warm(t, r)
 	before := exec(t, r, "return 1").Telemetry

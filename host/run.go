@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -19,8 +18,7 @@ type Run struct {
 	scope   Scope
 	toolset *toolset
 	*view
-	scopes     sync.Mutex // held while the scopes of namespaces are computed
-	namespaces runNamespaces
+	spaces namespaceCache
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -30,6 +28,7 @@ type Run struct {
 	closed    bool
 	cells     map[string]*cell
 	instances map[string]*plugins.Instance
+	questions map[string]*call // calls that wait for an answer of Resolve or Reject, by their ids
 	execs     int
 	waits     int
 }
@@ -107,7 +106,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{h: h, o: o, toolset: tools, view: v, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, scope: scope}
+	r := &Run{h: h, o: o, toolset: tools, view: v, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, questions: map[string]*call{}, scope: scope}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -218,7 +217,7 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	if in != nil {
 		return in, nil
 	}
-	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Session: r.scope.SessionID})
+	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Agent: r.scope.AgentID, Session: r.scope.SessionID})
 	if err != nil {
 		return nil, err
 	}
@@ -297,10 +296,7 @@ func (h *Host) searchLimit(limit int, unset bool) (int, error) {
 	case unset:
 		return h.cfg.SearchDefaultLimit, nil
 	case limit <= 0:
-		return 0, &ToolError{Name: "RangeError", Message: "tools.search: limit must be a positive integer", Code: "invalid_input"}
+		return 0, &ToolError{Name: "RangeError", Message: "tools.search: limit must be a positive integer", Code: CodeInvalidInput}
 	}
 	return min(limit, h.cfg.MaxSearchLimit), nil
 }
-
-// errRunClosed tells a run that ended from other errors.
-var errRunClosed = errors.New("the run has ended")

@@ -2,47 +2,111 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
+	"time"
 )
 
-// SnapshotStore keeps the memory of suspended runs. Names are run ids. It must be
-// safe for concurrent use. The host deletes a snapshot when its run ends in any
-// way, expiry included; a store that outlives the process must drop what is left.
+// SnapshotStore keeps the memory of suspended cells. It must be safe for
+// concurrent use, and heed ctx: a store that does not holds up the cell, not the host. The host
+// deletes a snapshot when its cell goes on or ends in any way, expiry included; a store that
+// outlives the process must drop what is left. What Get returns is used only if it is
+// byte for byte what was put.
 type SnapshotStore interface {
-	Put(ctx context.Context, name string, snapshot []byte) error
-	// Get gives a snapshot, or ErrSnapshotNotFound.
-	Get(ctx context.Context, name string) ([]byte, error)
-	Delete(ctx context.Context, name string) error
+	Put(ctx context.Context, s *Snapshot) error
+	// Get returns the bytes of a snapshot, or ErrSnapshotNotFound.
+	Get(ctx context.Context, cellID string) ([]byte, error)
+	Delete(ctx context.Context, cellID string) error
 }
 
+// Snapshot is the state of a suspended cell.
+type Snapshot struct {
+	// CellID names it: unguessable, and never used twice.
+	CellID string
+	// Scope is that of the cell's run.
+	Scope Scope
+	// Bytes must not be changed, and are the store's to keep.
+	Bytes []byte
+}
+
+// maxDeleteTime bounds the deletion of a snapshot.
+const maxDeleteTime = 2 * time.Second
+
+// cellStore is the store as the loop of one cell sees it. A panic in the embedder's store is a failure.
+type cellStore struct{ c *cell }
+
+func (s cellStore) store() SnapshotStore {
+	if o := s.c.h.o.Snapshots; o != nil {
+		return o
+	}
+	return &s.c.h.memory
+}
+
+func (s cellStore) Put(ctx context.Context, snapshot []byte) (err error) {
+	h := s.c.h
+	if !h.contain("SnapshotStore.Put", func() {
+		err = s.store().Put(ctx, &Snapshot{CellID: s.c.id, Scope: s.c.run.scope, Bytes: snapshot})
+	}) {
+		return errors.New("the store failed inside")
+	}
+	return err
+}
+
+func (s cellStore) Get(ctx context.Context) (b []byte, err error) {
+	h := s.c.h
+	if !h.contain("SnapshotStore.Get", func() { b, err = s.store().Get(ctx, s.c.id) }) {
+		return nil, errors.New("the store failed inside")
+	}
+	return b, err
+}
+
+// Delete does not report failures: a store that cannot delete keeps an unguessable name that nothing refers to.
+func (s cellStore) Delete(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxDeleteTime)
+	defer cancel()
+	s.c.h.contain("SnapshotStore.Delete", func() { _ = s.store().Delete(ctx, s.c.id) })
+}
+
+// memoryStore is the store of hosts without one. What it keeps counts in the host's budget.
 type memoryStore struct {
-	mu sync.Mutex
-	m  map[string][]byte
+	budget *budget
+	mu     struct {
+		sync.Mutex
+		m map[string][]byte
+	}
 }
 
-func (s *memoryStore) Put(_ context.Context, name string, snapshot []byte) error {
+// errNoBudget reports state that the host has no room for.
+var errNoBudget = errors.New("the budget of the host is used up")
+
+func (s *memoryStore) Put(_ context.Context, snap *Snapshot) error {
+	if !s.budget.Take(len(snap.Bytes)) {
+		return fmt.Errorf("storing %d bytes: %w", len(snap.Bytes), errNoBudget)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.m == nil {
-		s.m = map[string][]byte{}
+	if s.mu.m == nil {
+		s.mu.m = map[string][]byte{}
 	}
-	s.m[name] = snapshot
+	s.mu.m[snap.CellID] = snap.Bytes
 	return nil
 }
 
-func (s *memoryStore) Get(_ context.Context, name string) ([]byte, error) {
+func (s *memoryStore) Get(_ context.Context, cellID string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, ok := s.m[name]
+	b, ok := s.mu.m[cellID]
 	if !ok {
 		return nil, ErrSnapshotNotFound
 	}
 	return b, nil
 }
 
-func (s *memoryStore) Delete(_ context.Context, name string) error {
+func (s *memoryStore) Delete(_ context.Context, cellID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.m, name)
+	s.budget.Give(len(s.mu.m[cellID]))
+	delete(s.mu.m, cellID)
 	return nil
 }

@@ -2,118 +2,164 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
-// suspend saves the VM and gives a waiting result, or fails the run if the
-// snapshot or the number of suspended runs is over its bound.
-func (c *cell) suspend(ctx context.Context, reason guestabi.WaitReason) *Result {
-	h := c.h
-	start := time.Now()
-	snap, err := c.g.vm.Snapshot(ctx, &quickjs.SnapshotOptions{Max: h.cfg.MaxSnapshotBytes}, c.g.main)
+// Suspend implements guestloop.Program: it takes one of the places for suspended cells, and decides whether
+// the machine is parked as it is or saved now.
+func (c *cell) Suspend(ctx context.Context, g *guestloop.Guest, why guestloop.Why) (any, error) {
+	if err := c.h.reserve(c); err != nil {
+		return nil, err
+	}
+	c.slot.give()
+	var saved *SnapshotTelemetry
+	if g != nil {
+		var err error
+		if saved, err = c.rest(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	c.resting = true
+	c.keep()
+	waiting := guestabi.WaitPendingTools
+	pending := c.pending()
 	switch {
-	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
-		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the %d bytes that are allowed; keep less data across an await", h.cfg.MaxSnapshotBytes))
-	case err != nil && ctx.Err() != nil:
-		return c.failed(ctx, fail(guestabi.ReasonAborted, "the call was cancelled"))
-	case err != nil:
-		return c.failed(ctx, fail(guestabi.ReasonInternalError, "the program's state could not be saved"))
+	case why == guestloop.Yielded:
+		waiting = guestabi.WaitYield
+	case anyApproval(pending):
+		waiting = guestabi.WaitApproval
 	}
-	if full := h.reserve(c); full >= 0 {
-		return c.failed(ctx, fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", full))
-	}
-	if err := h.o.Snapshots.Put(ctx, c.id, snap); err != nil {
-		h.unreserve(c)
-		return c.failed(ctx, fail(guestabi.ReasonInternalError, "the program's state could not be stored"))
-	}
-	c.saved = sha256.Sum256(snap)
-	c.g.vm.Close()
-	c.g.vm = nil
-	c.telemetry.Snapshot = &SnapshotTelemetry{Bytes: len(snap), Ms: ms(time.Since(start))}
-	res := c.result(&Result{Status: guestabi.StatusWaiting, RunID: c.id, Waiting: reason, Pending: c.pending()})
-	c.telemetry.Snapshot = nil
-	c.run.stamp(&TraceEvent{Event: "suspend", RunID: c.id, OutputBytes: len(snap)})
-	if !c.park() {
-		return c.failed(ctx, fail(guestabi.ReasonAborted, "the run was aborted"))
-	}
-	return res
+	res := c.result(&Result{Status: guestabi.StatusWaiting, RunID: c.id, Waiting: waiting, Pending: pending})
+	res.Telemetry.Snapshot = saved
+	return &ending{res: res}, nil
 }
 
-// reserve takes one of the places for suspended runs, and gives -1; or it gives how
-// many are taken of those that the cell may have.
-func (h *Host) reserve(c *cell) (full int) {
+func anyApproval(pending []PendingToolCall) bool {
+	for i := range pending {
+		if pending[i].Approval {
+			return true
+		}
+	}
+	return false
+}
+
+// Computing implements guestloop.Program.
+func (c *cell) Computing() (any, error) {
+	if err := c.h.reserve(c); err != nil {
+		return nil, err
+	}
+	c.keep()
+	res := c.result(&Result{Status: guestabi.StatusWaiting, RunID: c.id, Waiting: guestabi.WaitPendingTools, Pending: c.pending()})
+	res.Message = "The program is still computing; call wait to go on"
+	return &ending{res: res}, nil
+}
+
+// rest parks the machine, or saves it where it must not be kept: for an embedder's store, which is to have
+// the state of what is suspended, and for state that may not fit into a snapshot, so that it does not depend
+// on the host's load whether a program fails.
+func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry, error) {
+	h := c.h
+	dirty := g.VM.DirtyBytes()
+	if h.o.Snapshots == nil && dirty <= h.cfg.MaxSnapshotBytes {
+		c.run.stamp(&TraceEvent{Event: EventSuspend, RunID: c.id})
+		h.parked.add(c, dirty)
+		return nil, nil
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, maxSaveTime)
+	defer cancel()
+	if err := h.saves.take(ctx); err != nil {
+		return nil, c.saveError(err)
+	}
+	defer h.saves.give()
+	size, err := g.Save(ctx, cellStore{c}, h.cfg.MaxSnapshotBytes)
+	if err != nil {
+		return nil, c.saveError(err)
+	}
+	c.run.stamp(&TraceEvent{Event: EventSuspend, RunID: c.id, OutputBytes: size})
+	return &SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
+}
+
+// maxSaveTime bounds one save, a store that takes its time included.
+const maxSaveTime = 10 * time.Second
+
+// saveError is the end of a cell whose state cannot be saved.
+func (c *cell) saveError(err error) error {
+	switch {
+	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
+		return fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the %d bytes that are allowed; keep less data across an await", c.h.cfg.MaxSnapshotBytes)
+	case errors.Is(err, errNoBudget):
+		return fail(guestabi.ReasonSnapshotLimitExceeded, "the host keeps too much state of suspended programs; wait for some of them first")
+	case c.loop.Context().Err() != nil:
+		return context.Cause(c.loop.Context())
+	case errors.Is(err, guestloop.ErrStore), errors.Is(err, context.DeadlineExceeded):
+		return fail(guestabi.ReasonInternalError, "the program's state could not be stored")
+	}
+	return fail(guestabi.ReasonInternalError, "the program's state could not be saved")
+}
+
+// reserve takes one of the places for suspended cells, unless the cell has one.
+func (h *Host) reserve(c *cell) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.suspended) >= h.cfg.MaxSuspendedRuns {
-		return len(h.suspended)
+	if h.suspended[c.id] == c {
+		return nil
 	}
-	if most := h.o.MaxSuspendedPerSender; most > 0 {
+	full := len(h.suspended)
+	switch most := h.o.MaxSuspendedPerSender; {
+	case h.closed:
+		return fail(guestabi.ReasonAborted, "the host is closed")
+	case full >= h.cfg.MaxSuspendedRuns:
+	case most > 0:
 		own := 0
 		for _, other := range h.suspended {
 			if mine, its := c.run.scope, other.run.scope; mine.AgentID == its.AgentID && mine.Sender == its.Sender {
 				own++
 			}
 		}
-		if own >= most {
-			return own
+		if own < most {
+			h.suspended[c.id] = c
+			return nil
 		}
+		full = own
+	default:
+		h.suspended[c.id] = c
+		return nil
 	}
-	h.suspended[c.id] = c
-	return -1
+	return fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", full)
 }
 
 func (h *Host) unreserve(c *cell) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.suspended, c.id)
+	if h.suspended[c.id] == c {
+		delete(h.suspended, c.id)
+	}
 }
 
-// park leaves the cell waiting. It says false if the cell was aborted meanwhile:
-// nobody else would end it then.
-func (c *cell) park() bool {
-	c.mu.Lock()
-	ttl := c.ttlLocked()
-	c.state, c.driving, c.expires = guestabi.StateWaiting, false, c.h.o.Now().Add(ttl)
-	aborted := c.ctx.Err() != nil
-	if aborted {
-		c.driving = true
-	}
-	c.mu.Unlock()
-	if aborted {
-		c.h.dropSnapshot(c)
-		return false
-	}
-	c.h.schedule(ttl)
-	return true
-}
-
-// ttlLocked is how long the cell is kept while it waits. People take longer than
-// tools.
-func (c *cell) ttlLocked() time.Duration {
+// keep sets until when the cell can be waited for. People take longer than tools.
+func (c *cell) keep() {
 	ttl := time.Duration(c.h.cfg.SnapshotTTLSeconds) * time.Second
-	for _, oc := range c.open {
-		if !oc.approval.IsZero() && !oc.done {
-			return max(ttl, c.h.o.ApprovalTTL)
+	for _, req := range c.loop.Requests() {
+		if cl, ok := req.Data().(*call); ok {
+			if kind, _ := cl.outside.shows(); kind == forApproval {
+				ttl = max(ttl, c.h.o.ApprovalTTL)
+			}
 		}
 	}
-	return ttl
+	c.loop.Keep(c.h.now().Add(ttl))
+	c.h.schedule(ttl)
 }
 
 // answered makes a suspended cell expire as usual after its last approval.
 func (c *cell) answered() {
-	c.mu.Lock()
-	ttl, waiting := c.ttlLocked(), c.state == guestabi.StateWaiting
-	if waiting {
-		c.expires = c.h.o.Now().Add(ttl)
-	}
-	c.mu.Unlock()
-	if waiting {
-		c.h.schedule(ttl)
+	if _, waiting := c.loop.Waiting(); waiting {
+		c.keep()
 	}
 }
 
@@ -135,6 +181,9 @@ func (h *Host) schedule(d time.Duration) {
 	h.sweeper, h.sweepDue = time.AfterFunc(d, h.sweep), due
 }
 
+// sweepers bound how many cells expire side by side, so that a store that is slow to delete holds up few.
+const sweepers = 16
+
 // sweep expires what is due and sets the next alarm.
 func (h *Host) sweep() {
 	h.mu.Lock()
@@ -144,63 +193,21 @@ func (h *Host) sweep() {
 		cells = append(cells, c)
 	}
 	h.mu.Unlock()
-	now := h.o.Now()
+	now := h.now()
 	next := time.Duration(0)
+	var due []*cell
 	for _, c := range cells {
-		left, waiting := c.timeLeft(now)
-		switch {
-		case !waiting:
+		expires, waiting := c.loop.Waiting()
+		switch left := expires.Sub(now); {
+		case !waiting || expires.IsZero():
 		case left <= 0:
-			c.expire()
+			due = append(due, c)
 		case next == 0 || left < next:
 			next = left
 		}
 	}
+	each(due, sweepers, func(c *cell) { c.loop.Expire(now, errExpired) })
 	if next > 0 {
 		h.schedule(max(next, 10*time.Millisecond))
 	}
-}
-
-func (c *cell) timeLeft(now time.Time) (time.Duration, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.expires.Sub(now), c.state == guestabi.StateWaiting && !c.driving
-}
-
-func (c *cell) expire() {
-	c.run.stamp(&TraceEvent{Event: "expire", RunID: c.id})
-	c.end(guestabi.StateExpired)
-}
-
-// dropSnapshot forgets a suspended run.
-func (h *Host) dropSnapshot(c *cell) {
-	h.unreserve(c)
-	// A store that cannot delete keeps an unguessable name that nothing refers to.
-	_ = h.o.Snapshots.Delete(context.Background(), c.id)
-}
-
-// restore brings the VM back.
-func (c *cell) restore(ctx context.Context) error {
-	bad := func(text string) error { return fail(guestabi.ReasonSnapshotRestoreFailed, "%s", text) }
-	snap, err := c.h.o.Snapshots.Get(ctx, c.id)
-	if err != nil {
-		return bad("the program's state is no longer in the store")
-	}
-	if len(snap) > c.h.cfg.MaxSnapshotBytes || sha256.Sum256(snap) != c.saved {
-		return bad("the stored state is not the one that was saved")
-	}
-	vm, roots, err := c.tmpl.Restore(ctx, snap, &quickjs.VMOptions{Now: c.h.o.Now})
-	if err != nil || len(roots) != 1 {
-		if vm != nil {
-			vm.Close()
-		}
-		return bad("the program's state could not be restored")
-	}
-	c.g = guest{vm: vm, main: roots[0]}
-	c.mu.Lock()
-	c.state = guestabi.StateRunning
-	c.mu.Unlock()
-	c.h.dropSnapshot(c)
-	c.run.stamp(&TraceEvent{Event: "resume", RunID: c.id})
-	return nil
 }

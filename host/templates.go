@@ -31,13 +31,13 @@ type templateRef struct {
 	key   string
 	users int
 	elem  *list.Element
-	once  sync.Once
+	ready chan struct{} // closed when Template or err is there
 	err   error
 }
 
-// get gives the template for key, made by build if there is none. Concurrent
-// callers for one key build it once.
-func (c *templateCache) get(key string, build func() (*quickjs.Template, error)) (*templateRef, error) {
+// get gives the template for key, made by build if there is none. Concurrent callers for one key
+// have it built once, and wait no longer than their own ctx.
+func (c *templateCache) get(ctx context.Context, key string, build func() (*quickjs.Template, error)) (*templateRef, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -48,25 +48,68 @@ func (c *templateCache) get(key string, build func() (*quickjs.Template, error))
 	}
 	ref := c.byKey[key]
 	if ref == nil {
-		ref = &templateRef{cache: c, key: key}
+		ref = &templateRef{cache: c, key: key, ready: make(chan struct{})}
 		c.byKey[key] = ref
+		ref.users++ // the builder's
+		go ref.fill(build)
 	}
-	ref.users++
-	if ref.elem != nil {
-		c.idle.Remove(ref.elem)
-		ref.elem = nil
-	}
+	ref.useLocked()
 	c.mu.Unlock()
-	ref.once.Do(func() { ref.Template, ref.err = build() })
+	select {
+	case <-ref.ready:
+	case <-ctx.Done():
+		ref.release()
+		return nil, context.Cause(ctx)
+	}
 	if ref.err != nil {
-		c.mu.Lock()
-		if c.byKey[key] == ref {
-			delete(c.byKey, key)
-		}
-		c.mu.Unlock()
+		ref.release()
 		return nil, ref.err
 	}
 	return ref, nil
+}
+
+// ready gives the template for key if it was made.
+func (c *templateCache) ready(key string) *templateRef {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ref := c.byKey[key]
+	if ref == nil || c.closed {
+		return nil
+	}
+	select {
+	case <-ref.ready:
+	default:
+		return nil
+	}
+	if ref.err != nil {
+		return nil
+	}
+	ref.useLocked()
+	return ref
+}
+
+// useLocked counts a user in, under the cache's lock.
+func (r *templateRef) useLocked() {
+	r.users++
+	if r.elem != nil {
+		r.cache.idle.Remove(r.elem)
+		r.elem = nil
+	}
+}
+
+// fill builds the template. A failure is not kept.
+func (r *templateRef) fill(build func() (*quickjs.Template, error)) {
+	r.Template, r.err = build()
+	if r.err != nil {
+		c := r.cache
+		c.mu.Lock()
+		if c.byKey[r.key] == r {
+			delete(c.byKey, r.key)
+		}
+		c.mu.Unlock()
+	}
+	close(r.ready)
+	r.release()
 }
 
 // release gives a template back.
@@ -76,6 +119,10 @@ func (r *templateRef) release() {
 	r.users--
 	var drop []*templateRef
 	if r.users == 0 {
+		if r.err != nil {
+			c.mu.Unlock()
+			return // there is nothing to keep
+		}
 		if c.closed {
 			drop = append(drop, r)
 		} else {
@@ -107,15 +154,26 @@ func (c *templateCache) close() {
 	}
 }
 
-// template gives the template for this run's catalog.
+// readyTemplate gives the template for this run's catalog if nothing is left to do for it.
+func (r *Run) readyTemplate() *templateRef {
+	ns := r.spaces.get()
+	if ns == nil {
+		return nil
+	}
+	return r.h.templates.ready(r.catalogKey + ns.key)
+}
+
+// template gives the template for this run's catalog, made if need be, as far as ctx allows.
 func (r *Run) template(ctx context.Context) (*templateRef, error) {
 	h := r.h
 	ns, err := r.buildNamespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return h.templates.get(r.catalogKey+ns.key, func() (*quickjs.Template, error) {
-		e, err := h.loadEngine(ctx)
+	// It is for all runs that see the same: the end of the first one's caller does not end it.
+	bctx := context.WithoutCancel(ctx)
+	return h.templates.get(ctx, r.catalogKey+ns.key, func() (*quickjs.Template, error) {
+		e, err := h.loadEngine(bctx)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +184,7 @@ func (r *Run) template(ctx context.Context) (*templateRef, error) {
 		if err != nil {
 			return nil, fmt.Errorf("describing the catalog to the guest: %w", err)
 		}
-		return e.NewTemplate(context.WithoutCancel(ctx), &quickjs.TemplateOptions{
+		return e.NewTemplate(bctx, &quickjs.TemplateOptions{
 			Prelude: guestabi.Prelude(), PreludeName: "cloister:prelude", Setup: setup, Entries: guestabi.EntryCount,
 			MemoryLimit: uint32(h.cfg.MemoryLimitBytes), Train: trainCell,
 		})
@@ -164,7 +222,7 @@ func trainCell(ctx context.Context, vm *quickjs.VM) error {
 		{answer(0, 0, `["Error","unknown tool","unknown_tool"]`)},
 		{answer(0, 1, `[{"id":"a","name":"b"}]`), answer(1, 1, `[]`)},
 	} {
-		if state, _, err = g.turn(ctx, batch); err != nil {
+		if state, _, err = vm.Turn(ctx, vm.Template().Entry(guestabi.EntrySettle), batch, vm.Template().Entry(guestabi.EntryDrain), g.main, maxOutbox); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/namespace"
@@ -24,8 +25,41 @@ type toolset struct {
 	mcp        []*mcpServer // those of servers, completed
 	drift      []error
 	views      views
-	release    []func() // of the plugins
-	users      int      // runs, and the host while it is the newest; guarded by Host.mu
+	release    []func()                        // of the plugins
+	users      int                             // runs, and the host while it is the newest; guarded by Host.mu
+	revoked    atomic.Pointer[map[string]bool] // ids that its runs may call no more
+}
+
+// isRevoked says whether a tool was taken from the runs that started with it.
+func (ts *toolset) isRevoked(id string) bool {
+	revoked := ts.revoked.Load()
+	return revoked != nil && (*revoked)[id]
+}
+
+// revokeLocked takes from the runs of older toolsets what next does not have. The caller holds Host.mu.
+func (h *Host) revokeLocked(next *toolset) {
+	kept := make(map[string]*toolRef, len(next.entries))
+	for i := range next.entries {
+		ref := next.entries[i].Ref.(*toolRef)
+		kept[ref.facts.ID] = ref
+	}
+	seen := map[*toolset]bool{next: true}
+	for r := range h.runs {
+		ts := r.toolset
+		if seen[ts] {
+			continue
+		}
+		seen[ts] = true
+		revoked := map[string]bool{}
+		for i := range ts.entries {
+			ref := ts.entries[i].Ref.(*toolRef)
+			id := ref.facts.ID
+			if now := kept[id]; now == nil || now.plugin != ref.plugin || now.mcp != ref.mcp || ts.isRevoked(id) {
+				revoked[id] = true
+			}
+		}
+		ts.revoked.Store(&revoked)
+	}
 }
 
 // pluginNamespace is a namespace of a plugin with its scope, if that is not computed.
@@ -42,14 +76,14 @@ type pluginNamespace struct {
 // Plugins stay the caller's. One that is no longer wanted is to be retired
 // (plugins.Plugin.Retire), which closes it when its last run has ended.
 func (h *Host) SetPlugins(ctx context.Context, ps []*plugins.Plugin) error {
-	return h.setTools(ctx, func(ts *toolset) ToolChange { return ToolChange{ps, ts.servers, ts.lock} })
+	return h.setTools(ctx, func(ts *toolset) ToolChange { return ToolChange{Plugins: ps, MCP: ts.servers, Lock: ts.lock} })
 }
 
 // SetMCP replaces the host's MCP servers, as SetPlugins does plugins. A tool that
 // cannot be registered is left out and named in MCPStatus: one server takes no
 // other down.
 func (h *Host) SetMCP(ctx context.Context, servers []MCPServer) error {
-	return h.setTools(ctx, func(ts *toolset) ToolChange { return ToolChange{ts.plugins, servers, ts.lock} })
+	return h.setTools(ctx, func(ts *toolset) ToolChange { return ToolChange{Plugins: ts.plugins, MCP: servers, Lock: ts.lock} })
 }
 
 // ToolChange is another set of tools, for SetTools.
@@ -58,6 +92,10 @@ type ToolChange struct {
 	MCP     []MCPServer
 	// Lock replaces Options.Lock; nil accepts all.
 	Lock *lock.File
+	// Revoke takes the tools that are not in the new set, or are another plugin's or server's there, from runs and
+	// suspended cells that started before as well: their calls fail with CodeRevoked. Calls that have
+	// reached their tool go on.
+	Revoke bool
 }
 
 // SetTools replaces plugins, MCP servers and the lock in one step, as SetPlugins does
@@ -79,7 +117,8 @@ func (h *Host) setTools(ctx context.Context, change func(*toolset) ToolChange) e
 	if closed {
 		return ErrClosed
 	}
-	next, err := h.newToolset(change(current))
+	c := change(current)
+	next, err := h.newToolset(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -92,6 +131,9 @@ func (h *Host) setTools(ctx context.Context, change func(*toolset) ToolChange) e
 	old := h.tools
 	h.tools, next.users = next, 1
 	done := old.leaveLocked()
+	if c.Revoke {
+		h.revokeLocked(next)
+	}
 	h.mu.Unlock()
 	if done {
 		old.drop()
@@ -108,7 +150,7 @@ func (h *Host) Drift() []error {
 }
 
 // newToolset builds a toolset and holds its plugins, or holds none of them.
-func (h *Host) newToolset(c ToolChange) (ts *toolset, err error) {
+func (h *Host) newToolset(ctx context.Context, c ToolChange) (ts *toolset, err error) {
 	ps := c.Plugins
 	ts = &toolset{plugins: slices.Clone(ps), servers: slices.Clone(c.MCP), lock: c.Lock}
 	defer func() {
@@ -134,6 +176,9 @@ func (h *Host) newToolset(c ToolChange) (ts *toolset, err error) {
 	}
 	if err := h.addServers(ts, c.MCP); err != nil {
 		return ts, err
+	}
+	if ctx.Err() != nil {
+		return ts, context.Cause(ctx)
 	}
 	// A trial build reports ids that are taken and schemas that do not compile
 	// now, and not in the first run.

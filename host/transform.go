@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/transpile"
@@ -12,7 +11,7 @@ import (
 
 // transform turns TypeScript into JavaScript within the cell's time. The worker
 // process is started by the first call and never for JavaScript.
-func (h *Host) transform(ctx context.Context, source string, deadline time.Time) (*Transformed, *runError) {
+func (h *Host) transform(ctx context.Context, source string) (*Transformed, *runError) {
 	h.transformOnce.Do(func() {
 		if h.transformer = h.o.Transformer; h.transformer != nil {
 			return
@@ -20,12 +19,22 @@ func (h *Host) transform(ctx context.Context, source string, deadline time.Time)
 		w := transpile.NewWorker(nil)
 		h.transformer, h.closeTransform = workerTransformer{w}, w.Close
 	})
-	tctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	out, err := h.transformer.Transform(tctx, source)
-	if err == nil && out != nil {
-		return out, nil
+	type outcome struct {
+		out *Transformed
+		err error
 	}
+	got := make(chan outcome, 1)
+	if !h.await(ctx, "Transformer", func() {
+		out, err := h.transformer.Transform(ctx, &TransformInput{Source: source, Kind: SourceCell})
+		got <- outcome{out, err}
+	}) {
+		got <- outcome{err: ctx.Err()}
+	}
+	o := <-got
+	if o.err == nil && o.out != nil {
+		return o.out, nil
+	}
+	err := o.err
 	var te *TransformError
 	switch {
 	case errors.As(err, &te):
@@ -34,9 +43,7 @@ func (h *Host) transform(ctx context.Context, source string, deadline time.Time)
 			reason = guestabi.ReasonModuleAccessDenied
 		}
 		return nil, &runError{reason: reason, message: te.Message, line: te.Line, column: te.Column}
-	case ctx.Err() != nil:
-		return nil, fail(guestabi.ReasonAborted, "the run was aborted")
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fail(guestabi.ReasonTypeScriptTransformFailed, "the TypeScript transform did not finish in time: the source is too complex")
 	}
 	return nil, fail(guestabi.ReasonTypeScriptTransformFailed, "the TypeScript transform failed: the source is too complex, or the worker process could not run")
@@ -45,8 +52,8 @@ func (h *Host) transform(ctx context.Context, source string, deadline time.Time)
 // workerTransformer adapts the worker process to Transformer.
 type workerTransformer struct{ w *transpile.Worker }
 
-func (t workerTransformer) Transform(ctx context.Context, source string) (*Transformed, error) {
-	out, err := t.w.Transform(ctx, transpile.Input{Source: source})
+func (t workerTransformer) Transform(ctx context.Context, in *TransformInput) (*Transformed, error) {
+	out, err := t.w.Transform(ctx, transpile.Input{Source: in.Source})
 	if err != nil {
 		var syn *transpile.SyntaxError
 		var mod *transpile.ModuleAccessError

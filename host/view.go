@@ -34,7 +34,7 @@ func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]s
 	v := &view{cat: cat, hidden: hidden, catalogKey: cat.Digest(), shown: visibleNamespaces(ts, cat), mcp: visibleMCP(ts, cat), tools: cat.GuestTools()}
 	v.missing = missingNames(v.mcp, missing)
 	v.catalogKey += instructionsKey(v.mcp)
-	v.mcpTree = sync.OnceValues(func() (*mcpTree, error) { return growMCP(v.mcp) })
+	v.mcpTree = sync.OnceValues(func() (*mcpTree, error) { return encodeMCP(v.mcp) })
 	v.description = sync.OnceValue(func() string { return h.describeExec(v) })
 	v.direct = sync.OnceValue(func() []ToolDefinition { return directSurface(cat.Entries()) })
 	return v, nil

@@ -43,7 +43,7 @@ func wantCode(t *testing.T, tools []host.RawTool, name, input, code string) {
 	t.Helper()
 	out, err := callTool(t, tools, name, input)
 	var te *host.ToolError
-	if !errors.As(err, &te) || te.Code != code {
+	if !errors.As(err, &te) || string(te.Code) != code {
 		t.Errorf("%s(%s) = %s, %v; want code %s", name, input, out, err, code)
 	}
 }

@@ -67,7 +67,7 @@ func (s *session) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.
 		return nil, invalidParams("%v", err)
 	}
 	if err := c.takeSlot(); err != nil {
-		return errorResult(err.Message, err.Code), nil
+		return errorResult(err.Message, string(err.Code)), nil
 	}
 	defer c.freeSlot()
 	stop := s.live.start(ctx, c)

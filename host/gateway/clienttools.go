@@ -135,7 +135,7 @@ func (s *session) addClientToolMethods(srv *mcp.Server) {
 			if p == nil || p.CallID == "" {
 				return nil, invalidParams("callId is missing")
 			}
-			te := &host.ToolError{Name: p.Error.Name, Message: p.Error.Message, Code: p.Error.Code}
+			te := &host.ToolError{Name: p.Error.Name, Message: p.Error.Message, Code: host.ToolErrorCode(p.Error.Code)}
 			if te.Message == "" {
 				te.Message = "the client's tool failed"
 			}

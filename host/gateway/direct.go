@@ -44,7 +44,7 @@ func (c *call) directTool(ctx context.Context, def *host.ToolDefinition) (*mcp.C
 	var te *host.ToolError
 	switch {
 	case errors.As(err, &te):
-		return errorResult(te.Error(), te.Code), nil
+		return errorResult(te.Error(), string(te.Code)), nil
 	case err != nil:
 		return nil, err
 	case out.res == nil:

@@ -254,7 +254,7 @@ func failed(err error) error {
 	if te.Code == "invalid_input" {
 		e.Code = jsonrpc.CodeInvalidParams
 	}
-	if data, err := json.Marshal(map[string]string{"code": te.Code}); err == nil {
+	if data, err := json.Marshal(map[string]string{"code": string(te.Code)}); err == nil {
 		e.Data = data
 	}
 	return e

@@ -25,7 +25,7 @@ func TestStore(t *testing.T) {
 	ctx := t.Context()
 	s := hosttest.NewStore()
 	in := []byte("snapshot")
-	if err := s.Put(ctx, "a", in); err != nil {
+	if err := s.Put(ctx, &host.Snapshot{CellID: "a", Bytes: in}); err != nil {
 		t.Fatal(err)
 	}
 	in[0] = 'X' // the store keeps a copy
@@ -38,7 +38,7 @@ func TestStore(t *testing.T) {
 	fault := errors.New("fault")
 	s.SetFaults(hosttest.Faults{Put: fault, Get: fault, Delete: fault})
 	_, getErr := s.Get(ctx, "a")
-	for _, err := range []error{s.Put(ctx, "c", in), getErr, s.Delete(ctx, "a")} {
+	for _, err := range []error{s.Put(ctx, &host.Snapshot{CellID: "c", Bytes: in}), getErr, s.Delete(ctx, "a")} {
 		if !errors.Is(err, fault) {
 			t.Errorf("err = %v", err)
 		}

@@ -39,14 +39,14 @@ func (s *Store) SetFaults(f Faults) {
 }
 
 // Put implements host.SnapshotStore.
-func (s *Store) Put(_ context.Context, name string, snapshot []byte) error {
+func (s *Store) Put(_ context.Context, snapshot *host.Snapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Puts++
 	if s.faults.Put != nil {
 		return s.faults.Put
 	}
-	s.m[name] = slices.Clone(snapshot)
+	s.m[snapshot.CellID] = slices.Clone(snapshot.Bytes)
 	return nil
 }
 

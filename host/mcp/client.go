@@ -226,7 +226,7 @@ func (c *client) failure(ctx, limited context.Context, x *call, err error) error
 	if code == CodeUnavailable && x != nil && !x.unsent() {
 		return failed(CodeLost, err, "the connection to the MCP server %s was lost before the answer, so that the call may have had effects: %s", name, text)
 	}
-	return failed(code, err, "the MCP server %s is not available: %s", name, text)
+	return failed(host.ToolErrorCode(code), err, "the MCP server %s is not available: %s", name, text)
 }
 
 func describe(err error) (code, text string) {

@@ -80,7 +80,7 @@ func (e *callError) Unwrap() []error {
 	return []error{e.tool, e.cause}
 }
 
-func failed(code string, cause error, format string, args ...any) error {
+func failed(code host.ToolErrorCode, cause error, format string, args ...any) error {
 	return &callError{tool: &host.ToolError{Message: fmt.Sprintf(format, args...), Code: code}, cause: cause}
 }
 

@@ -62,7 +62,7 @@ func tool(t testing.TB, s host.MCPServer, name string) *host.MCPTool {
 func code(err error) string {
 	var e *host.ToolError
 	if errors.As(err, &e) {
-		return e.Code
+		return string(e.Code)
 	}
 	return ""
 }

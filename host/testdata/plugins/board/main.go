@@ -97,16 +97,18 @@ func init() {
 		}
 	})
 	// The tests choose the scope by configuration.
-	sdk.Scope("computed", func(sc guestabi.ScopeContext) (any, error) {
-		text, ok := sc.Config["scope"]
-		if !ok {
-			return nil, sdk.Fail("no_scope", "config scope is not set")
-		}
-		for n := uint32(1); string(text) == `"spin"` && n != 0; n |= 1 {
-			n = n*1664525 + 1013904223
-		}
-		return json.RawMessage(strings.ReplaceAll(string(text), "SESSION", sc.SessionID)), nil
-	})
+	for _, id := range []string{"computed", "computed0", "computed1", "computed2", "computed3", "computed4", "computed5"} {
+		sdk.Scope(id, func(sc guestabi.ScopeContext) (any, error) {
+			text, ok := sc.Config["scope"]
+			if !ok {
+				return nil, sdk.Fail("no_scope", "config scope is not set")
+			}
+			for n := uint32(1); string(text) == `"spin"` && n != 0; n |= 1 {
+				n = n*1664525 + 1013904223
+			}
+			return json.RawMessage(strings.ReplaceAll(string(text), "SESSION", sc.SessionID)), nil
+		})
+	}
 	sdk.MapInput("board", func(path []string, args []json.RawMessage) (any, error) {
 		if len(args) != 2 {
 			return nil, sdk.Fail("bad_arguments", "%s takes a number and a title", strings.Join(path, "."))

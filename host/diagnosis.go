@@ -12,28 +12,32 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
-// finish writes the cell's value. That runs getters and toJSON, which may print,
-// call tools or fail: the cell has ended only when another turn found nothing more.
-func (c *cell) finish(ctx context.Context) error {
-	value, err := c.g.result(ctx, guestabi.EntryFinish, c.h.cfg.MaxOutputBytes)
-	if errors.Is(err, quickjs.ErrTooLarge) || err == nil && c.outBytes+len(value) > c.h.cfg.MaxOutputBytes {
-		return c.overflow()
+// diagnosis turns what ended a cell into an error that leads to the fix.
+type diagnosis struct {
+	run      *Run
+	source   string
+	position func(line, column int) (int, int) // the place in the source, nil where they are equal
+	failures []guestabi.Thrown                 // delivered to the guest, to recognise them when they come back
+}
+
+// maxFailures bounds the failures that are remembered.
+const maxFailures = 64
+
+func (d *diagnosis) noteFailure(t *guestabi.Thrown) {
+	if len(d.failures) < maxFailures {
+		d.failures = append(d.failures, guestabi.Thrown{Name: t.Name, Message: t.Message, Code: t.Code})
 	}
-	if err != nil {
-		var t *thrownError
-		if errors.As(err, &t) {
-			t.Message = "the value returned has no JSON form: " + t.Message
-		}
-		return err
-	}
-	if c.value, err = guestJSON(value); err != nil {
-		return err
-	}
-	c.outBytes += len(c.value)
-	return nil
+}
+
+// isFailure says whether what the guest threw is a nested failure it was given.
+func (d *diagnosis) isFailure(t *guestabi.Thrown) bool {
+	return slices.ContainsFunc(d.failures, func(f guestabi.Thrown) bool {
+		return f.Name == t.Name && f.Message == t.Message && f.Code == t.Code
+	})
 }
 
 // guestJSON checks JSON text that a guest wrote: others will read it, with bounds
@@ -66,28 +70,13 @@ func guestJSON(text []byte) (json.RawMessage, error) {
 	return text, nil
 }
 
-// completed ends the cell with its value.
-func (c *cell) completed(ctx context.Context) *Result {
-	if c.g.vm.ModuleDenied() {
-		return c.failed(ctx, moduleDenied())
-	}
-	if reason, ok := c.g.vm.Unhandled(); ok {
-		return c.failed(ctx, c.unhandled(ctx, reason))
-	}
-	if c.g.vm.OutOfMemory() {
-		c.limitHit(guestabi.ReasonMemoryLimitExceeded)
-	}
-	c.release(guestabi.StateCompleted)
-	return c.result(&Result{Status: guestabi.StatusCompleted, Value: c.value})
-}
-
 // unhandled is a promise that failed and that nobody awaited: the program would
 // otherwise report success.
-func (c *cell) unhandled(ctx context.Context, reason quickjs.Value) error {
-	err := c.g.reason(ctx, reason)
+func (d *diagnosis) unhandled(ctx context.Context, g guest, reason quickjs.Value) error {
+	err := g.reason(ctx, reason)
 	var t *thrownError
 	if errors.As(err, &t) {
-		e := c.explain(t)
+		e := d.explain(t)
 		e.message = "a promise failed and was not awaited: " + e.message
 		return e
 	}
@@ -95,59 +84,70 @@ func (c *cell) unhandled(ctx context.Context, reason quickjs.Value) error {
 }
 
 // rejected is the error of a cell whose main promise was rejected.
-func (c *cell) rejected(ctx context.Context) error {
-	v, err := c.g.vm.Result(ctx, c.g.main)
+func rejected(ctx context.Context, g guest) error {
+	v, err := g.vm.Result(ctx, g.main)
 	if err != nil {
 		return err
 	}
-	return c.g.reason(ctx, v)
-}
-
-// failed ends the cell with an error of any kind.
-func (c *cell) failed(ctx context.Context, err error) *Result {
-	e := c.classify(ctx, err)
-	switch e.reason {
-	case guestabi.ReasonTimeout, guestabi.ReasonMemoryLimitExceeded, guestabi.ReasonOutputLimitExceeded,
-		guestabi.ReasonSnapshotLimitExceeded, guestabi.ReasonTooManyPendingToolCalls:
-		c.limitHit(e.reason)
-	}
-	state := guestabi.StateFailed
-	if e.reason == guestabi.ReasonAborted {
-		state = guestabi.StateAborted
-	}
-	c.release(state)
-	return c.result(&Result{Status: guestabi.StatusFailed, Error: e.message, Reason: e.reason, Code: e.reason.Code(), Line: e.line, Column: e.column})
+	return g.reason(ctx, v)
 }
 
 // classify decides the reason. The host's own observations come first: what the
 // guest says about itself only chooses the words.
-func (c *cell) classify(ctx context.Context, err error) *runError {
+func (d *diagnosis) classify(ctx context.Context, g guest, err error) *runError {
+	if errors.Is(err, guestloop.ErrRejected) {
+		err = rejected(ctx, g)
+	} else if g.vm != nil {
+		err = g.thrown(ctx, err)
+	}
 	var e *runError
 	var t *thrownError
-	vm := c.g.vm
 	switch {
 	case errors.As(err, &e):
 		return e
-	case ctx.Err() != nil || c.ctx.Err() != nil:
+	case errors.Is(err, errExpired):
+		return fail(guestabi.ReasonSnapshotExpired, "code mode run is unavailable or expired")
+	case ctx.Err() != nil:
 		return fail(guestabi.ReasonAborted, "the run was aborted")
-	case errors.Is(err, quickjs.ErrInterrupted):
+	case errors.Is(err, quickjs.ErrInterrupted), errors.Is(err, guestloop.ErrTooLong):
 		return fail(guestabi.ReasonTimeout, "the program ran longer than it may; do less in one cell, or await tools instead of looping")
-	case vm != nil && vm.ModuleDenied():
+	case g.vm != nil && g.vm.ModuleDenied():
 		e = moduleDenied()
 		if errors.As(err, &t) {
-			e.line, e.column = c.place(t.Stack)
+			e.line, e.column = d.place(t.Stack)
 		}
 		return e
-	case vm != nil && vm.OutOfMemory():
-		return fail(guestabi.ReasonMemoryLimitExceeded, "the program needs more than its %d bytes of memory", c.h.cfg.MemoryLimitBytes)
+	case g.vm != nil && g.vm.OutOfMemory():
+		return fail(guestabi.ReasonMemoryLimitExceeded, "the program needs more than its %d bytes of memory", d.run.h.cfg.MemoryLimitBytes)
 	case errors.As(err, &t):
-		return c.explain(t)
+		return d.explain(t)
+	}
+	return plainFailure(err)
+}
+
+// plainFailure is what errors mean of which the guest says nothing.
+func plainFailure(err error) *runError {
+	switch {
 	case errors.Is(err, quickjs.ErrOutOfMemory):
 		return fail(guestabi.ReasonMemoryLimitExceeded, "the guest's memory is exhausted")
 	case errors.Is(err, quickjs.ErrTooLarge):
-		return fail(guestabi.ReasonOutputLimitExceeded, "output is too large")
+		return fail(guestabi.ReasonOutputLimitExceeded, "the program put out more than %d bytes at once", maxOutbox)
+	case errors.Is(err, guestloop.ErrRestore):
+		return fail(guestabi.ReasonSnapshotRestoreFailed, "the program's state is no longer in the store, or is not the one that was saved")
 	case errors.Is(err, quickjs.ErrTrapped):
 		return fail(guestabi.ReasonGuestError, "the program broke the engine's limits, most likely by nesting too deeply")
+	case errors.Is(err, guestloop.ErrDeadlock):
+		return fail(guestabi.ReasonGuestError, "deadlock: the program awaits a promise that nothing will settle: no tool call is open")
+	case errors.Is(err, guestloop.ErrTooManyOpen):
+		return fail(guestabi.ReasonTooManyPendingToolCalls, "too many tool calls are open at once")
+	case errors.Is(err, guestloop.ErrForged):
+		return fail(guestabi.ReasonInternalError, "the guest sent a message of an unknown form")
+	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
+		return fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the bytes that are allowed; keep less data across an await")
+	case errors.Is(err, errNoBudget):
+		return fail(guestabi.ReasonSnapshotLimitExceeded, "the host keeps too much state of suspended programs; wait for some of them first")
+	case errors.Is(err, guestloop.ErrStore):
+		return fail(guestabi.ReasonInternalError, "the program's state could not be stored")
 	}
 	return fail(guestabi.ReasonInternalError, "the host could not run the program")
 }
@@ -159,11 +159,11 @@ func moduleDenied() *runError {
 }
 
 // explain turns a thrown value into the run's error.
-func (c *cell) explain(t *thrownError) *runError {
+func (d *diagnosis) explain(t *thrownError) *runError {
 	e := &runError{reason: guestabi.ReasonGuestError, message: t.Error()}
-	e.line, e.column = c.place(t.Stack)
+	e.line, e.column = d.place(t.Stack)
 	switch {
-	case c.isFailure(&t.Thrown):
+	case d.isFailure(&t.Thrown):
 		e.reason = guestabi.ReasonNestedToolFailed
 	case t.Code == string(guestabi.ReasonTooManyPendingToolCalls):
 		e.reason = guestabi.ReasonTooManyPendingToolCalls
@@ -172,7 +172,7 @@ func (c *cell) explain(t *thrownError) *runError {
 	case t.Name == "ReferenceError" && t.Message == "require is not defined":
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "require is not available: use the tools that ALL_TOOLS lists"
 	default:
-		if hint := c.absent(e.message, e.line, e.column); hint != "" {
+		if hint := d.absent(e.message, e.line, e.column); hint != "" {
 			e.message += ": " + hint
 		}
 	}
@@ -181,25 +181,25 @@ func (c *cell) explain(t *thrownError) *runError {
 
 // syntaxFault is the error of source that does not compile. Whether it is about
 // modules is seen from where the engine's parser stopped.
-func (c *cell) syntaxFault(code string, t *thrownError) *runError {
+func (d *diagnosis) syntaxFault(code string, t *thrownError) *runError {
 	line, column, _ := stackFrame(t.Stack)
 	e := &runError{reason: guestabi.ReasonInvalidInput, message: t.Error()}
 	if moduleSyntax(code, line, column) {
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "import and export are not available: a cell has no modules; use the tools that ALL_TOOLS lists"
 	}
-	e.line, e.column = c.mapPlace(line, column)
+	e.line, e.column = d.mapPlace(line, column)
 	return e
 }
 
 // place finds the innermost place of the cell in a stack trace. Frames of code that
 // the TypeScript transform added have no place in the source.
-func (c *cell) place(stack string) (line, column int) {
+func (d *diagnosis) place(stack string) (line, column int) {
 	for range 16 {
 		var rest string
 		if line, column, rest = stackFrame(stack); line == 0 {
 			return 0, 0
 		}
-		if line, column = c.mapPlace(line, column); line != 0 {
+		if line, column = d.mapPlace(line, column); line != 0 {
 			return line, column
 		}
 		stack = rest
@@ -207,11 +207,11 @@ func (c *cell) place(stack string) (line, column int) {
 	return 0, 0
 }
 
-func (c *cell) mapPlace(line, column int) (int, int) {
-	if line == 0 || c.position == nil {
+func (d *diagnosis) mapPlace(line, column int) (int, int) {
+	if line == 0 || d.position == nil {
 		return line, column
 	}
-	return c.position(line, column)
+	return d.position(line, column)
 }
 
 // stackFrame reads the first "cell.js:LINE:COLUMN" of a stack trace, which is the
@@ -269,27 +269,6 @@ func isIdentifierByte(b byte) bool {
 	return b == '_' || b == '$' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b >= 0x80
 }
 
-// result completes a Result with output and telemetry.
-func (c *cell) result(r *Result) *Result {
-	r.Output = c.output
-	r.Attachments = c.files.ofResult(r)
-	if r.Waiting == guestabi.WaitApproval {
-		var tools []string
-		for i := range r.Pending {
-			if r.Pending[i].Approval {
-				tools = append(tools, r.Pending[i].Tool)
-			}
-		}
-		r.Message = c.h.ApprovalMessage(tools...)
-	}
-	t := c.telemetry
-	c.run.fillTelemetry(&t)
-	t.CalledTools = append([]string{}, t.CalledTools...)
-	t.LimitsHit = append([]guestabi.Reason{}, t.LimitsHit...)
-	r.Telemetry = t
-	return r
-}
-
 func (r *Run) fillTelemetry(t *Telemetry) {
 	t.CatalogSize = r.cat.Len()
 	t.Sources = r.cat.Counts()
@@ -312,7 +291,7 @@ func (r *Run) failure(e *runError) *Result {
 	return res
 }
 
-func (r *Run) emitEnd(event EventName, runID, callID string, start time.Time, res *Result) {
-	e := TraceEvent{Event: event, RunID: runID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
+func (r *Run) emitEnd(event EventName, cellID, callID string, start time.Time, res *Result) {
+	e := TraceEvent{Event: event, RunID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
 	r.stamp(&e)
 }

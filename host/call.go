@@ -1,0 +1,284 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/guestloop"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/plugins"
+)
+
+// call is one nested call of any origin (a cell, a namespace, a plugin, a surface
+// without code mode, the embedding program) and any kind of tool (Go, plugin, MCP,
+// client), from its request to its end. Its dispatch is the only way to a tool.
+//
+// A call belongs to the goroutine that dispatches it; what others look at is in
+// outside, which has a lock.
+type call struct {
+	run    *Run
+	tc     *ToolCall
+	entry  *catalog.Entry
+	ref    *toolRef
+	member *member // the namespace's function that was called, if its plugin maps the arguments
+	parent *call   // the call whose tool makes this one; nil for a root
+	root   *call   // the cell's or direct call that this is, or is a part of
+
+	// Of a root.
+	cell    *cell              // nil for a direct call
+	req     *guestloop.Request // nil for a direct call
+	since   time.Time
+	files   *attachments // where binaries of results go
+	outside outside
+
+	mcp  *MCPResult   // the whole result of an MCP tool, as the server gave it
+	made atomic.Int32 // calls that the tool, a plugin's, has made
+}
+
+type callKey struct{}
+
+// callOf gives the innermost call that ctx is for, nil outside of one.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// bind gives the context of the call's hooks, questions and tool.
+func (c *call) bind(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
+
+// CallFrom gives the nested call that a tool or a hook is running for.
+func CallFrom(ctx context.Context) (*ToolCall, bool) {
+	c := callOf(ctx)
+	if c == nil {
+		return nil, false
+	}
+	return c.tc, true
+}
+
+// ReportProgress hands a tool's progress to RunOptions.OnProgress. It does
+// nothing outside of a tool call. Progress is any value that makes sense to the
+// embedding program.
+func ReportProgress(ctx context.Context, progress any) {
+	c := callOf(ctx)
+	if c == nil {
+		return
+	}
+	if f := c.run.o.OnProgress; f != nil {
+		c.run.h.contain("OnProgress", func() { f(c.tc, progress) })
+	}
+}
+
+// work dispatches a cell's call for its loop.
+func (c *call) work(ctx context.Context, req *guestloop.Request) guestloop.Outcome {
+	c.req = req
+	out, te := c.dispatch(ctx)
+	if te != nil {
+		return guestloop.Outcome{Failure: &guestabi.Thrown{Name: te.Name, Message: te.Message, Code: string(te.Code)}}
+	}
+	return guestloop.Outcome{Value: out}
+}
+
+// dispatch is the one path of every tool call: catalog and policy, schema, hooks,
+// policy again, approval, the tool, its result's size and schema, trace. Nothing else
+// invokes a tool.
+func (c *call) dispatch(ctx context.Context) (json.RawMessage, *ToolError) {
+	r, tc := c.run, c.tc
+	ctx = c.bind(ctx)
+	if c.member != nil {
+		if te := c.mapInput(ctx); te != nil {
+			return nil, te
+		}
+	}
+	var ok bool
+	if c.entry, ok = r.cat.Lookup(tc.Tool); !ok {
+		r.traceDenied(tc)
+		return nil, r.unknownTool(tc.Tool)
+	}
+	r.h.closing.calls.enter()
+	defer r.h.closing.calls.leave()
+	c.ref = c.entry.Ref.(*toolRef)
+	tc.Name, tc.Owner, tc.Unsigned, tc.Approval, tc.untrusted = c.entry.Name, c.entry.Owner, c.entry.Unsigned, c.ref.approval, c.ref.mcp
+	start := time.Now()
+	r.emit(tc, TraceEvent{Event: EventCallStart, InputBytes: len(tc.Input)})
+	out, err := c.steps(ctx)
+	end := TraceEvent{Event: EventCallEnd, Status: "ok", OutputBytes: len(out), DurationMs: ms(time.Since(start))}
+	var te *ToolError
+	if err != nil {
+		te = r.plainError(ctx, c.entry, err)
+		end.Status, end.Rule = string(te.Code), tc.rule
+		out = nil
+	}
+	r.emit(tc, end)
+	if hook := r.h.o.Hooks.AfterToolCall; hook != nil {
+		r.h.contain("AfterToolCall", func() { hook(ctx, tc, out, err) })
+	}
+	return out, te
+}
+
+// mapInput has the plugin of a namespace turn the arguments of a call into its tool's input.
+func (c *call) mapInput(ctx context.Context) *ToolError {
+	r, m := c.run, c.member
+	input, err := r.mapInput(ctx, m, c.tc.Input)
+	if err != nil {
+		te := r.plainError(ctx, m.tool, err)
+		c.tc.Unsigned = m.tool.Unsigned
+		r.emit(c.tc, notMapped(te))
+		return te
+	}
+	c.tc.Input = input
+	return nil
+}
+
+// steps is what lies between the start and the end of a call in the trace.
+func (c *call) steps(ctx context.Context) (json.RawMessage, error) {
+	if err := checkInput(c.ref, c.entry, c.tc.Input); err != nil {
+		return nil, err
+	}
+	if err := c.before(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.permit(ctx); err != nil {
+		return nil, err
+	}
+	if c.ref.prepare != nil {
+		if err := c.ref.prepare(ctx, c.run); err != nil {
+			return nil, err
+		}
+	}
+	// A hook or an approver that did not look at ctx may answer for a run that has
+	// ended meanwhile.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if c.run.toolset.isRevoked(c.ref.facts.ID) {
+		return nil, refusal("the tool "+c.entry.ID+" has been taken away", CodeRevoked)
+	}
+	if c.ref.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.ref.timeout)
+		defer cancel()
+	}
+	out, err := c.invoke(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if max := c.run.h.o.MaxToolOutputBytes; len(out) > max {
+		return nil, &ToolError{Message: fmt.Sprintf("the result of %s has %d bytes, more than the %d that are allowed; ask for less", c.entry.ID, len(out), max), Code: CodeToolOutputTooLarge}
+	}
+	if len(out) == 0 {
+		out = json.RawMessage("null")
+	}
+	if err := checkJSON(c.ref.returns, out, "result of "+c.entry.ID); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// before asks the hook, which may refuse the call or replace its input. The hook gets a copy:
+// what it changes besides decides nothing.
+func (c *call) before(ctx context.Context) error {
+	hook := c.run.h.o.Hooks.BeforeToolCall
+	if hook == nil {
+		return nil
+	}
+	shown := *c.tc
+	shown.Input = slices.Clone(c.tc.Input)
+	var err error
+	if !c.run.h.contain("BeforeToolCall", func() { err = hook(ctx, &shown) }) {
+		return refusal("refused: a hook of the host failed inside", CodeCallRefused)
+	}
+	if err != nil {
+		return refusal("refused by a hook: "+err.Error(), CodeCallRefused)
+	}
+	if bytes.Equal(shown.Input, c.tc.Input) {
+		return nil
+	}
+	c.tc.Input = shown.Input
+	return checkInput(c.ref, c.entry, c.tc.Input)
+}
+
+// invoke runs the tool and turns a panic of a Go tool into an error: one tool's
+// mistake must not take down the host's other runs.
+func (c *call) invoke(ctx context.Context) (out json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, &ToolError{Message: "the tool " + c.entry.ID + " failed inside", Code: CodeToolFailed}
+		}
+	}()
+	if c.ref.client {
+		return c.askCaller(ctx)
+	}
+	return c.ref.invoke(ctx, c)
+}
+
+// child makes the call that a plugin's tool makes from inside of this one. A plugin that is inside
+// of a call cannot be called again, by whatever way: its instance is taken.
+func (c *call) child(tool string, input json.RawMessage) (*call, error) {
+	number := c.made.Add(1)
+	depth, e := 0, (*catalog.Entry)(nil)
+	if found, ok := c.run.cat.Lookup(tool); ok {
+		e = found
+	}
+	for p := c; p != nil; p = p.parent {
+		if p.ref == nil || p.ref.plugin == nil {
+			continue
+		}
+		depth++
+		if e != nil && e.Ref.(*toolRef).plugin == p.ref.plugin {
+			return nil, &plugins.ToolError{Name: "Error", Message: "the plugin " + e.Owner + " is inside of a call already and cannot be called again", Code: string(CodeRecursiveCall)}
+		}
+	}
+	switch {
+	case depth >= MaxCallDepth:
+		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("tools call tools more than %d deep", MaxCallDepth), Code: string(CodeTooDeep)}
+	case number > MaxCallsInCall:
+		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("more than %d tools were called in one call", MaxCallsInCall), Code: string(CodeTooManyCalls)}
+	}
+	return &call{run: c.run, parent: c, root: c.root, tc: &ToolCall{
+		ID: fmt.Sprintf("%s.%d", c.tc.ID, number), ParentID: c.tc.ID, RunID: c.tc.RunID, Tool: tool, Input: input, Scope: c.tc.Scope, Caller: c.tc.Owner,
+	}}, nil
+}
+
+// plainError is what the guest may know of a failure: name, message, code. Text
+// of Go errors that are no ToolError may name paths and is not handed on.
+func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *ToolError {
+	var te *ToolError
+	var pe *plugins.ToolError
+	switch {
+	case errors.As(err, &te):
+		c := *te
+		te = &c
+	case errors.As(err, &pe):
+		te = &ToolError{Name: pe.Name, Message: pe.Message, Code: ToolErrorCode(pe.Code)}
+	case e == nil:
+		te = &ToolError{Message: "the call failed", Code: CodeToolFailed}
+	case errors.Is(err, context.DeadlineExceeded):
+		te = &ToolError{Message: "the tool " + e.ID + " ran out of time", Code: CodeToolTimeout}
+	case ctx.Err() != nil:
+		te = &ToolError{Message: "the call of " + e.ID + " was cancelled", Code: CodeAborted}
+	case e.Owner == "core" && e.Source == catalog.SourceCloister:
+		// A Go function of the embedding program chose this text for its caller.
+		te = &ToolError{Message: hidePaths(err.Error()), Code: CodeToolFailed}
+	default:
+		te = &ToolError{Message: "the tool " + e.ID + " failed", Code: CodeToolFailed}
+	}
+	if te.Name == "" {
+		te.Name = "Error"
+	}
+	if te.Code == "" {
+		te.Code = CodeToolFailed
+	}
+	if te.Reason == "" {
+		te.Reason = guestabi.ReasonNestedToolFailed
+	}
+	te.Name, te.Code, te.Message = plaintext.Clip(te.Name, 100), ToolErrorCode(plaintext.Clip(string(te.Code), 100)), plaintext.Clip(te.Message, 8192)
+	return te
+}

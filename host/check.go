@@ -1,0 +1,106 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/schema"
+)
+
+// checkInput checks a call's input: an object, also where there is no schema.
+func checkInput(ref *toolRef, e *catalog.Entry, input json.RawMessage) error {
+	v, err := decodeJSON(ref.params, input, "input of "+e.ID, CodeInvalidInput)
+	if err != nil {
+		return err
+	}
+	if ref.params != nil {
+		if err := ref.params.CheckCase(v); err != nil {
+			return &ToolError{Name: "TypeError", Message: "input of " + e.ID + ": " + err.Error(), Code: CodeInvalidInput}
+		}
+	}
+	if ref.params == nil && !bytes.HasPrefix(bytes.TrimLeft(input, " \t\r\n"), []byte("{")) {
+		return &ToolError{Name: "TypeError", Message: "input of " + e.ID + ": expected an object", Code: CodeInvalidInput}
+	}
+	return nil
+}
+
+// checkJSON checks that a result is strict JSON and fits the schema. What is not
+// checked strictly may mean one thing to the schema and another to the tool.
+func checkJSON(s *schema.Schema, text json.RawMessage, what string) error {
+	_, err := decodeJSON(s, text, what, CodeInvalidToolResult)
+	return err
+}
+
+// decodeJSON is checkJSON with the value, nil without a schema.
+func decodeJSON(s *schema.Schema, text json.RawMessage, what string, code ToolErrorCode) (v any, err error) {
+	if s == nil {
+		err = schema.Check(text)
+	} else if v, err = schema.Decode(text); err == nil {
+		err = s.Validate(v)
+	}
+	if err != nil {
+		return nil, &ToolError{Name: "TypeError", Message: what + ": " + err.Error(), Code: code}
+	}
+	return v, nil
+}
+
+func refusal(message string, code ToolErrorCode) *ToolError {
+	return &ToolError{Name: "PermissionError", Message: message, Code: code}
+}
+
+// unknownTool is the answer for an id that is not in the catalog, denied ones
+// included: a guest cannot tell the two apart.
+func (r *Run) unknownTool(id string) *ToolError {
+	msg := fmt.Sprintf("no tool has the id %q", plaintext.Clip(id, 200))
+	if how := r.mcpInstead(id); how != "" {
+		msg += " here; " + how
+	} else if s := r.cat.Suggest(id); len(s) > 0 {
+		msg += "; did you mean " + strings.Join(s, ", ") + "?"
+	} else {
+		msg += "; find ids with tools.search(query)"
+	}
+	return &ToolError{Message: msg, Code: CodeUnknownTool}
+}
+
+func (r *Run) traceDenied(tc *ToolCall) {
+	if rule, ok := r.hidden[tc.Tool]; ok {
+		r.emit(tc, TraceEvent{Event: EventCallDenied, Rule: rule})
+		return
+	}
+	for _, x := range r.cat.Excluded() {
+		if x.ID == tc.Tool {
+			r.emit(tc, TraceEvent{Event: EventCallDenied, Rule: x.Verdict.String()})
+			return
+		}
+	}
+	r.emit(tc, TraceEvent{Event: EventCallDenied, Rule: "no such tool"})
+}
+
+// word matches what stands between white space, quotes and brackets.
+var word = regexp.MustCompile("[^\\s\"'`“”‘’<>\\[\\](){},;|]+")
+
+// rooted matches a separator at the start of a word, or where a path may begin
+// inside of one.
+var rooted = regexp.MustCompile(`(^|[=:@~.])[\\/]`)
+
+// hidePaths replaces what looks like a path of the host's file system: words with
+// two separators, or with one where a path begins. Addresses of the web stay.
+func hidePaths(s string) string {
+	return word.ReplaceAllStringFunc(s, func(w string) string {
+		if strings.HasPrefix(w, "https://") || strings.HasPrefix(w, "http://") {
+			return w
+		}
+		if len(w) < 2 || strings.Count(w, "/")+strings.Count(w, `\`) < 2 && !rooted.MatchString(w) {
+			return w
+		}
+		if strings.HasSuffix(w, ":") {
+			return "(path):"
+		}
+		return "(path)"
+	})
+}

@@ -1,0 +1,41 @@
+package host
+
+import (
+	"time"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
+)
+
+// maxShownID bounds a tool id in traces and results. Ids that exist are shorter;
+// those that a guest makes up may have any length.
+const maxShownID = 300
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func (r *Run) emit(tc *ToolCall, e TraceEvent) {
+	if r.h.o.Trace == nil && r.o.OnEvent == nil {
+		return
+	}
+	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, plaintext.Clip(tc.Tool, maxShownID), tc.Unsigned
+	e.Namespace, e.Caller, e.Untrusted = tc.Namespace, tc.Caller, tc.untrusted
+	r.stamp(&e)
+}
+
+// stamp completes an event with time and scope, and hands it to the sinks, unless the
+// host has been closed.
+func (r *Run) stamp(e *TraceEvent) {
+	h := r.h
+	if h.o.Trace == nil && r.o.OnEvent == nil || !h.closing.events.enter() {
+		return
+	}
+	defer h.closing.events.leave()
+	e.Time = h.now()
+	e.AgentID, e.AgentRunID, e.SessionID = r.scope.AgentID, r.scope.AgentRunID, r.scope.SessionID
+	e.Sender, e.Channel = r.scope.Sender, r.scope.Channel
+	if h.o.Trace != nil {
+		h.contain("Trace.Emit", func() { h.o.Trace.Emit(*e) })
+	}
+	if r.o.OnEvent != nil {
+		h.contain("OnEvent", func() { r.o.OnEvent(*e) })
+	}
+}
