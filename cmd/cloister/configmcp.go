@@ -3,13 +3,12 @@ package main
 import (
 	"errors"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 )
 
@@ -49,20 +48,6 @@ func (m *mcpConfig) names() []string {
 	return names
 }
 
-// serverName is the form of a server's name; see mcp.Server.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
-
-// badServerName gives what is wrong with a server's name.
-func badServerName(name string) string {
-	switch {
-	case name == "core":
-		return "core is the name of Cloister's own tools; choose another"
-	case !serverName.MatchString(name):
-		return "is not the name of a server: letters, digits, _, . and -, at most 64"
-	}
-	return ""
-}
-
 // readMCP is the shape of the section `mcp`. Servers start commands, read secrets
 // and open connections, so that a file which nobody named cannot have any.
 func (c *config) readMCP(r *configReader) keys {
@@ -72,7 +57,7 @@ func (c *config) readMCP(r *configReader) keys {
 // readServers reads servers by their names.
 func (m *mcpConfig) readServers(r *configReader) keyReader {
 	return func(n *json5.Node, path string) {
-		isObject := r.members(n, path, "an object of servers by name", badServerName, func(name string, v *json5.Node, at string) {
+		isObject := r.members(n, path, "an object of servers by name", forms.ServerName, func(name string, v *json5.Node, at string) {
 			s := mcpServer{file: r.root.File(), Server: mcp.Server{Name: name}}
 			r.server(&s.Server, v, at)
 			m.servers = append(m.servers, s)
@@ -119,19 +104,19 @@ func (r *configReader) server(s *mcp.Server, n *json5.Node, path string) {
 	}
 	whole := func(to *int, most int) keyReader { return r.count(1, most, func(n int) { *to = n }) }
 	r.object(n, path, keys{
-		"command":      r.text(&s.Command, notEmpty),
-		"args":         r.strings(&s.Args, noNUL),
-		"dir":          r.text(&s.Dir, notEmpty),
-		"env":          r.values(&s.Env, badVariable),
-		"inheritEnv":   r.strings(&s.InheritEnv, badVariable),
-		"url":          r.text(&s.URL, notEmpty),
-		"headers":      r.values(&s.Headers, badHeader),
+		"command":      r.text(&s.Command, forms.NotEmpty),
+		"args":         r.strings(&s.Args, forms.Text),
+		"dir":          r.text(&s.Dir, forms.NotEmpty),
+		"env":          r.values(&s.Env, forms.Variable),
+		"inheritEnv":   r.strings(&s.InheritEnv, forms.Variable),
+		"url":          r.text(&s.URL, forms.NotEmpty),
+		"headers":      r.values(&s.Headers, forms.Header),
 		"oauth":        r.oauth(&s.OAuth),
 		"allowPrivate": r.boolean(&s.AllowPrivate),
 		"approval":     r.approval(&s.Approval),
-		"allow":        r.strings(&s.Allow, notEmpty),
-		"deny":         r.strings(&s.Deny, notEmpty),
-		"idempotent":   r.strings(&s.Idempotent, notEmpty),
+		"allow":        r.strings(&s.Allow, forms.NotEmpty),
+		"deny":         r.strings(&s.Deny, forms.NotEmpty),
+		"idempotent":   r.strings(&s.Idempotent, forms.NotEmpty),
 		"disabled":     r.boolean(&s.Disabled),
 		"limits": r.section(keys{
 			"connectTimeoutMs": millis(&l.ConnectTimeout, time.Hour),
@@ -161,7 +146,7 @@ func (r *configReader) value(to *mcp.Value, plain bool) keyReader {
 	return func(n *json5.Node, path string) {
 		switch {
 		case n.Kind == json5.String && plain:
-			if wrong := noNUL(n.Text); wrong != "" {
+			if wrong := forms.Text(n.Text); wrong != "" {
 				r.fault(n.Pos, path, "%s", wrong)
 			}
 			to.Text = n.Text
@@ -176,8 +161,8 @@ func (r *configReader) value(to *mcp.Value, plain bool) keyReader {
 		}
 		before := len(r.faults)
 		r.object(n, path, keys{
-			"env": r.text(&to.Env, badVariable), "file": r.text(&to.File, notEmpty),
-			"command": r.strings(&to.Command, noNUL), "prefix": r.text(&to.Prefix, noNUL),
+			"env": r.text(&to.Env, forms.Variable), "file": r.text(&to.File, forms.NotEmpty),
+			"command": r.strings(&to.Command, forms.Text), "prefix": r.text(&to.Prefix, forms.Text),
 		})
 		sources := 0
 		for _, there := range []bool{to.Env != "", to.File != "", len(to.Command) > 0} {
@@ -195,26 +180,18 @@ func (r *configReader) oauth(to **mcp.OAuth) keyReader {
 	return func(n *json5.Node, path string) {
 		*to = &mcp.OAuth{}
 		r.object(n, path, keys{
-			"grant":             r.text(&(*to).Grant, notEmpty),
-			"clientMetadataUrl": r.text(&(*to).ClientMetadataURL, notEmpty),
-			"clientId":          r.text(&(*to).ClientID, notEmpty),
+			"grant":             r.text(&(*to).Grant, forms.NotEmpty),
+			"clientMetadataUrl": r.text(&(*to).ClientMetadataURL, forms.NotEmpty),
+			"clientId":          r.text(&(*to).ClientID, forms.NotEmpty),
 			"clientSecret":      r.value(&(*to).ClientSecret, false),
-			"scopes":            r.strings(&(*to).Scopes, notEmpty),
-			"redirect":          r.text(&(*to).Redirect, notEmpty),
+			"scopes":            r.strings(&(*to).Scopes, forms.NotEmpty),
+			"redirect":          r.text(&(*to).Redirect, forms.NotEmpty),
 		})
 	}
 }
 
-// approvalNames are the words for when calls need approval.
-var approvalNames = []string{string(host.ApprovalNever), string(host.ApprovalAsk), string(host.ApprovalAlways)}
-
 func (r *configReader) approval(to *host.Approval) keyReader {
-	return r.text((*string)(to), func(s string) string {
-		if !slices.Contains(approvalNames, s) {
-			return "must be one of " + strings.Join(approvalNames, ", ")
-		}
-		return ""
-	})
+	return r.text((*string)(to), forms.Approval)
 }
 
 // resolve makes paths those of the file's folder. A command without a slash is
@@ -240,30 +217,4 @@ func (m *mcpConfig) resolve(file string) {
 			s.OAuth.ClientSecret.File = besideFile(file, s.OAuth.ClientSecret.File)
 		}
 	}
-}
-
-var (
-	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,255}$`)
-	headerForm   = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$")
-)
-
-func badVariable(name string) string {
-	if !variableForm.MatchString(name) {
-		return "is not the name of a variable of the environment"
-	}
-	return ""
-}
-
-func badHeader(name string) string {
-	if !headerForm.MatchString(name) {
-		return "is not the name of an HTTP header"
-	}
-	return ""
-}
-
-func noNUL(s string) string {
-	if strings.ContainsRune(s, 0) {
-		return "must not hold a NUL character"
-	}
-	return ""
 }

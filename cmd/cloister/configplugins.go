@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 	"github.com/cloister-wasm/cloister/plugins"
 )
@@ -37,16 +38,16 @@ type secretSource struct{ env, file string }
 func (c *config) readPlugins(r *configReader) keys {
 	p := &c.plugins
 	return keys{
-		"dirs":                r.strings(&c.dirs, notEmpty),
+		"dirs":                r.strings(&c.dirs, forms.NotEmpty),
 		"allowUnsignedUnsafe": r.boolean(&c.allowUnsigned),
 		"installed": func(n *json5.Node, path string) {
 			installed := true
 			r.boolean(&installed)(n, path)
 			p.noInstalled = !installed
 		},
-		"trust": p.trusted(r, r.text(&p.trust, notEmpty)),
+		"trust": p.trusted(r, r.text(&p.trust, forms.NotEmpty)),
 		"lock": func(n *json5.Node, path string) {
-			r.text(&p.lock, notEmpty)(n, path)
+			r.text(&p.lock, forms.NotEmpty)(n, path)
 			if !filepath.IsLocal(p.lock) {
 				// "cloister lock accept" writes to this file.
 				p.onlyNamed(r, n, path)
@@ -132,7 +133,7 @@ func (r *configReader) secret(n *json5.Node, path string) (s secretSource) {
 		return s
 	}
 	before := len(r.faults)
-	r.object(n, path, keys{"env": r.text(&s.env, notEmpty), "file": r.text(&s.file, notEmpty)})
+	r.object(n, path, keys{"env": r.text(&s.env, forms.NotEmpty), "file": r.text(&s.file, forms.NotEmpty)})
 	if len(r.faults) == before && (s.env == "") == (s.file == "") {
 		r.fault(n.Pos, path, "needs one of env and file")
 	}
@@ -153,16 +154,8 @@ func (p *pluginConfig) resolve(name string) {
 // byPlugin reads an object whose keys are ids of plugins.
 func (r *configReader) byPlugin(read func(id string, n *json5.Node, path string)) keyReader {
 	return func(n *json5.Node, path string) {
-		r.members(n, path, "an object of plugin ids", badPluginID, read)
+		r.members(n, path, "an object of plugin ids", forms.PluginID, read)
 	}
-}
-
-// badPluginID gives what is wrong with the id of a plugin.
-func badPluginID(id string) string {
-	if !idForm.MatchString(id) {
-		return "is not the id of a plugin, such as acme.hello"
-	}
-	return ""
 }
 
 // text reads a string. check gives what is wrong with it, if anything.

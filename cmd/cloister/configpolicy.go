@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	cedar "github.com/cloister-wasm/cloister/host/policy"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 )
 
@@ -23,7 +24,7 @@ type cedarConfig struct {
 func (c *config) readPolicy(r *configReader) keys {
 	return keys{
 		"files": func(n *json5.Node, path string) {
-			r.strings(&c.policy.files, notEmpty)(n, path)
+			r.strings(&c.policy.files, forms.NotEmpty)(n, path)
 			if n.Kind == json5.Array && len(n.Elements) == 0 {
 				r.fault(n.Pos, path, "must name a file; without the key there are no policies")
 			}

@@ -11,8 +11,9 @@ import (
 	"unicode"
 
 	"github.com/cloister-wasm/cloister/host"
-	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
 // configError lists the faults of a configuration file in the order of the file.
@@ -110,7 +111,7 @@ func (r *configReader) members(n *json5.Node, path, what string, check func(stri
 }
 
 func (r *configReader) unknown(pos json5.Pos, path, key string, known []string) {
-	if near := closest(key, known); near != "" {
+	if near := suggest.Closest(key, known); near != "" {
 		r.fault(pos, path, "unknown key; did you mean %s?", near)
 		return
 	}
@@ -154,27 +155,7 @@ func (r *configReader) strings(to *[]string, check func(string) string) keyReade
 	}
 }
 
-func (r *configReader) rules(to *[]string) keyReader { return r.strings(to, badRule) }
-
-func notEmpty(s string) string {
-	if s == "" {
-		return "must not be empty"
-	}
-	return ""
-}
-
-// badRule gives what is wrong with a rule of an allow or deny list.
-func badRule(rule string) string {
-	_, err := catalog.NewLayer("tools", catalog.Policy{Allow: []string{rule}})
-	var pe *catalog.PatternError
-	if errors.As(err, &pe) {
-		return fmt.Sprintf("rule %q %s", pe.Pattern, pe.Reason)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
-}
+func (r *configReader) rules(to *[]string) keyReader { return r.strings(to, forms.Rule) }
 
 // notJSON reports a number that JSON lacks at its own place.
 func (r *configReader) notJSON(n *json5.Node, path string, err error) {

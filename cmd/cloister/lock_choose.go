@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"strings"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/plugins"
@@ -92,7 +91,7 @@ func narrowLock(found *lock.File) (*lock.File, error) {
 	maps.DeleteFunc(found.Tools, func(id string, t lock.Tool) bool {
 		// Tools of plugins under development stay: the user's file is not about them. A
 		// signed plugin that is in neither file is refused as a whole.
-		return (signed[ownerOfTool(id)] || ownerOfTool(id) == "") && own.CheckTool(id, t) != nil
+		return (signed[lock.PluginOf(id)] || lock.PluginOf(id) == "") && own.CheckTool(id, t) != nil
 	})
 	return found, nil
 }
@@ -113,28 +112,4 @@ func toolsOf(m *plugins.Manifest) map[string]lock.Tool {
 		tools[toolID(m.ID, t.Name)] = lock.HashTool(t.Name, t.Description, t.Parameters, t.Returns)
 	}
 	return tools
-}
-
-// lockedTools are the ids of a plugin's tools in a lock file.
-func lockedTools(l *lock.File, plugin string) []string {
-	var ids []string
-	for id := range l.Tools {
-		if ownerOfTool(id) == plugin {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// ownerOfTool is the plugin that a tool's id names, or nothing for one of another
-// source.
-func ownerOfTool(id string) string { return ownerIn(catalog.SourceCloister, id) }
-
-func ownerIn(source, id string) string {
-	rest, ok := strings.CutPrefix(id, source+":")
-	owner, _, two := strings.Cut(rest, ":")
-	if !ok || !two {
-		return ""
-	}
-	return owner
 }

@@ -98,7 +98,7 @@ func takePlugin(l *lock.File, e *store.Entry, m *plugins.Manifest) {
 // dropPlugin forgets a plugin and its tools.
 func dropPlugin(l *lock.File, id string) {
 	delete(l.Plugins, id)
-	for _, tool := range lockedTools(l, id) {
+	for _, tool := range l.PluginTools(id) {
 		delete(l.Tools, tool)
 	}
 }

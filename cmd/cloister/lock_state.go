@@ -59,7 +59,7 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 		switch {
 		case !p.Unsigned():
 			s.now.Plugins[p.ID()] = lock.Plugin{Version: p.Version(), Digest: o.Digest, Publisher: o.Publisher, Signer: o.Signer}
-		case len(lockedTools(s.file, p.ID())) == 0 && !slices.Contains(ids, p.ID()):
+		case len(s.file.PluginTools(p.ID())) == 0 && !slices.Contains(ids, p.ID()):
 			continue
 		}
 		maps.Copy(s.now.Tools, toolsOf(p.Manifest()))
@@ -108,7 +108,7 @@ func (s *lockState) keep(set *pluginSet, unknown map[string]bool) {
 		}
 	}
 	for id, t := range s.file.Tools {
-		owner := ownerOfTool(id)
+		owner := lock.PluginOf(id)
 		_, signed := s.file.Plugins[owner]
 		if owner == "" || unknown[owner] || !signed && !loaded[owner] {
 			s.now.Tools[id] = t
@@ -163,7 +163,7 @@ func (s *lockState) knows(id string) bool {
 		_, plugin := l.Plugins[id]
 		_, tool := l.Tools[id]
 		server, mcp := strings.CutPrefix(id, mcpOwner(""))
-		if plugin || tool || len(lockedTools(l, id)) > 0 || mcp && knowsServer(l, server) {
+		if plugin || tool || len(l.PluginTools(id)) > 0 || mcp && len(l.ServerTools(server)) > 0 {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
 const mcpAddLong = `Adds an MCP server: a program with its arguments after --, or an address with --url.
@@ -99,17 +100,17 @@ func (a *app) mcpAdd() *cobra.Command {
 	fs.BoolVarP(&f.yes, "yes", "y", false, "agree without being asked")
 	jsonFlag(cmd, &f.asJSON)
 	mustComplete(cmd.MarkFlagDirname("dir"))
-	mustComplete(cmd.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions(approvalNames, cobra.ShellCompDirectiveNoFileComp)))
+	mustComplete(cmd.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions(forms.Approvals, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 // server makes the server that the command line describes.
 func (f *mcpAddFlags) server(name string, command []string) (*mcp.Server, error) {
-	if wrong := badServerName(name); wrong != "" {
+	if wrong := forms.ServerName(name); wrong != "" {
 		return nil, fmt.Errorf("%q: %s", name, wrong)
 	}
-	if f.approval != "" && !slices.Contains(approvalNames, f.approval) {
-		return nil, fmt.Errorf("--approval must be one of %s", strings.Join(approvalNames, ", "))
+	if f.approval != "" && !slices.Contains(forms.Approvals, f.approval) {
+		return nil, fmt.Errorf("--approval must be one of %s", strings.Join(forms.Approvals, ", "))
 	}
 	if f.connectTimeout != 0 && (f.connectTimeout < time.Millisecond || f.connectTimeout > time.Hour) {
 		return nil, errors.New("--connect-timeout must be 1ms to 1h")
@@ -137,10 +138,10 @@ func (f *mcpAddFlags) server(name string, command []string) (*mcp.Server, error)
 			return nil, err
 		}
 	}
-	if s.Env, err = assignments("--env", f.env, badVariable); err != nil {
+	if s.Env, err = assignments("--env", f.env, forms.Variable); err != nil {
 		return nil, err
 	}
-	if s.Headers, err = assignments("--header", f.headers, badHeader); err != nil {
+	if s.Headers, err = assignments("--header", f.headers, forms.Header); err != nil {
 		return nil, err
 	}
 	return s, f.credentials(s)

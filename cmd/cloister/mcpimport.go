@@ -16,6 +16,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/internal/safefile"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
 const mcpImportLong = `Takes over the MCP servers of another client's configuration: of Claude Desktop and
@@ -95,7 +96,7 @@ func (f *mcpImportFlags) find() ([]imported, error) {
 	} else if files = clients[f.from]; files == nil {
 		list, err := readImportFile(f.from)
 		if errors.Is(err, fs.ErrNotExist) {
-			if near := closest(f.from, slices.Sorted(maps.Keys(clients))); near != "" {
+			if near := suggest.Closest(f.from, slices.Sorted(maps.Keys(clients))); near != "" {
 				err = fmt.Errorf("%w; did you mean %s?", err, near)
 			}
 		}

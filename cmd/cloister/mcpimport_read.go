@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -125,7 +126,7 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 func (i *importer) server(n *json5.Node) {
 	name := strings.Trim(notInName.ReplaceAllString(i.out.original, "-"), "-.")
-	if name = cutBytes(name, 64); badServerName(name) != "" {
+	if name = cutBytes(name, 64); forms.ServerName(name) != "" {
 		i.refuse("its name cannot be a server's name here; add it by hand: cloister mcp add NAME ...")
 	} else if name != i.out.original {
 		i.note("its name is %s here", name)
@@ -178,9 +179,9 @@ func (i *importer) member(key string, n *json5.Node) bool {
 	case "url", "serverUrl", "httpUrl":
 		s.URL = i.text(key, n)
 	case "env":
-		i.values(&s.Env, n, badVariable)
+		i.values(&s.Env, n, forms.Variable)
 	case "headers", "http_headers":
-		i.values(&s.Headers, n, badHeader)
+		i.values(&s.Headers, n, forms.Header)
 	case "env_http_headers", "bearer_token_env_var", "env_vars":
 		i.codex(key, n)
 	case "type", "transport":
@@ -205,7 +206,7 @@ func (i *importer) codex(key string, n *json5.Node) {
 		s.Headers = map[string]mcp.Value{}
 	}
 	variable := func(n *json5.Node) string {
-		if n.Kind != json5.String || badVariable(n.Text) != "" {
+		if n.Kind != json5.String || forms.Variable(n.Text) != "" {
 			i.refuse("%s does not name a variable of the environment", key)
 		}
 		return n.Text
@@ -213,7 +214,7 @@ func (i *importer) codex(key string, n *json5.Node) {
 	switch key {
 	case "env_http_headers":
 		for _, m := range n.Members {
-			if badHeader(m.Key) != "" {
+			if forms.Header(m.Key) != "" {
 				i.refuse("%q is not the name of an HTTP header", m.Key)
 				continue
 			}

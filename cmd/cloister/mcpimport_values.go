@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 )
 
@@ -21,7 +22,7 @@ func (i *importer) text(key string, n *json5.Node) string {
 		i.refuse("its %s asks for an input when it starts, which Cloister cannot; use cloister mcp add with --env NAME=env:VARIABLE or NAME=file:PATH", key)
 	case strings.Contains(n.Text, "${"):
 		i.refuse("its %s holds %s, which Cloister does not replace; write it out", key, reference.FindString(n.Text))
-	case noNUL(n.Text) != "":
+	case forms.Text(n.Text) != "":
 		i.refuse("its %s holds a NUL character", key)
 	}
 	return n.Text
@@ -65,7 +66,7 @@ func importValue(key string, n *json5.Node) (mcp.Value, error) {
 		return mcp.Value{}, errors.New("it is not a string")
 	}
 	if !strings.Contains(text, "${") {
-		if wrong := noNUL(text); wrong != "" {
+		if wrong := forms.Text(text); wrong != "" {
 			return mcp.Value{}, errors.New("it " + wrong)
 		}
 		return mcp.Value{Text: text}, nil

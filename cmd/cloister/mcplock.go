@@ -13,19 +13,9 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
-// knowsServer says whether a lock file has a tool of a server.
-func knowsServer(l *lock.File, server string) bool {
-	for id := range l.Tools {
-		if serverOfTool(id) == server {
-			return true
-		}
-	}
-	return false
-}
-
 // dropServer forgets the tools of a server.
 func dropServer(l *lock.File, server string) {
-	maps.DeleteFunc(l.Tools, func(id string, _ lock.Tool) bool { return serverOfTool(id) == server })
+	maps.DeleteFunc(l.Tools, func(id string, _ lock.Tool) bool { return lock.ServerOf(id) == server })
 }
 
 // heldTo says whether a server's tools have to be in a lock file. One that knows a
@@ -33,7 +23,7 @@ func dropServer(l *lock.File, server string) {
 // to the lock file of the data folder, where "mcp add" writes their tools, and servers
 // of a configuration to every lock file but that one, which is not about them.
 func heldTo(l *lock.File, own bool, s *mcpServer) bool {
-	return knowsServer(l, s.Name) || s.user == own
+	return len(l.ServerTools(s.Name)) > 0 || s.user == own
 }
 
 // agreeMCP completes the lock that tools are compared with by what it says nothing
@@ -65,7 +55,7 @@ func (s *pluginSet) agreeMCP(servers []host.MCPServer, cfg *config) error {
 			return usageError(err, "")
 		}
 		for id, t := range mine.Tools {
-			if serverOfTool(id) == c.Name {
+			if lock.ServerOf(id) == c.Name {
 				s.lock.Tools[id] = t
 			}
 		}
@@ -118,10 +108,10 @@ func changeServerLock(target mcpTarget, lockFlag string, make bool, change func(
 
 // lockOwner is whose a thing in a lock file is: a plugin, or mcp: and a server.
 func lockOwner(id string) string {
-	if server := serverOfTool(id); server != "" {
+	if server := lock.ServerOf(id); server != "" {
 		return mcpOwner(server)
 	}
-	return ownerOfTool(id)
+	return lock.PluginOf(id)
 }
 
 // failedServer is a server that could not be asked.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
 // Names and values that look like secrets. It is a guess, made to warn people.
@@ -73,7 +74,7 @@ func shownURL(text string) string {
 // or the text itself.
 func parseValue(text string) (mcp.Value, error) {
 	if name, ok := strings.CutPrefix(text, "env:"); ok {
-		if wrong := badVariable(name); wrong != "" {
+		if wrong := forms.Variable(name); wrong != "" {
 			return mcp.Value{}, fmt.Errorf("%q %s", name, wrong)
 		}
 		return mcp.Value{Env: name}, nil
@@ -85,7 +86,7 @@ func parseValue(text string) (mcp.Value, error) {
 		path, err := filepath.Abs(path)
 		return mcp.Value{File: path}, err
 	}
-	if wrong := noNUL(text); wrong != "" {
+	if wrong := forms.Text(text); wrong != "" {
 		return mcp.Value{}, fmt.Errorf("the value %s", wrong)
 	}
 	return mcp.Value{Text: text}, nil

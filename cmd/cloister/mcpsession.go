@@ -15,6 +15,7 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -60,7 +61,7 @@ func findServer(cfg *config, name string) (*mcpServer, error) {
 		return s, nil
 	}
 	text := fmt.Sprintf("there is no MCP server %q", name)
-	if near := closest(name, cfg.mcp.names()); near != "" {
+	if near := suggest.Closest(name, cfg.mcp.names()); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	return nil, usageError(errors.New(text), "cloister mcp list shows them, cloister mcp add adds one")
@@ -222,11 +223,11 @@ func driftNotes(drift []error) []string {
 	tools := map[string][]string{}
 	for _, err := range drift {
 		var de *lock.DriftError
-		if !errors.As(err, &de) || serverOfTool(de.ID) == "" {
+		if !errors.As(err, &de) || lock.ServerOf(de.ID) == "" {
 			notes = append(notes, "tool not in the catalog: "+err.Error())
 			continue
 		}
-		server := serverOfTool(de.ID)
+		server := lock.ServerOf(de.ID)
 		if tools[server] == nil {
 			order = append(order, server)
 		}
@@ -246,10 +247,6 @@ func driftNotes(drift []error) []string {
 
 // mcpOwner is a server's name as lock files and the catalog have it.
 func mcpOwner(server string) string { return catalog.SourceMCP + ":" + server }
-
-// serverOfTool is the server that a tool's id names, or nothing for one of another
-// source.
-func serverOfTool(id string) string { return ownerIn(catalog.SourceMCP, id) }
 
 // completeServers offers the names of MCP servers.
 func completeServers(config *string) cobra.CompletionFunc {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
@@ -131,20 +132,13 @@ func (f *passwordFlags) given(stdin io.Reader) ([]byte, error) {
 
 // readSecret reads the one line of a file that holds a secret.
 func readSecret(from io.Reader, what string, most int64) ([]byte, error) {
-	const lineEnd = 2 // \r\n
-	data, err := io.ReadAll(io.LimitReader(from, most+lineEnd+1))
+	line, err := safefile.ReadLine(from, most)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("%s: %w", what, err), "")
-	}
-	line, rest, _ := bytes.Cut(data, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	switch {
-	case int64(len(line)) > most:
-		return nil, usageError(fmt.Errorf("%s: more than %d bytes", what, most), "")
-	case len(line) == 0:
-		return nil, usageError(fmt.Errorf("%s: the first line is empty", what), "")
-	case len(bytes.TrimSpace(rest)) > 0:
-		return nil, usageError(fmt.Errorf("%s: there is more than one line", what), "write the password, and nothing else")
+		hint := ""
+		if errors.Is(err, safefile.ErrMoreLines) {
+			hint = "write the password, and nothing else"
+		}
+		return nil, usageError(fmt.Errorf("%s: %w", what, err), hint)
 	}
 	return line, nil
 }

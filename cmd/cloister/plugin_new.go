@@ -4,16 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/scaffold"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
-
-// idForm is the form of a plugin's id, as the manifest's schema has it.
-var idForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*\.[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 func (a *app) pluginNew() *cobra.Command {
 	language, dir, asJSON := "", "", false
@@ -77,11 +75,11 @@ func (a *app) newPlugin(id, language, dir string, asJSON bool) error {
 func newHint(err error, id, language string) string {
 	switch {
 	case errors.Is(err, scaffold.ErrID):
-		if fixed := strings.ReplaceAll(strings.ToLower(id), "_", "-"); idForm.MatchString(fixed) {
+		if fixed := strings.ReplaceAll(strings.ToLower(id), "_", "-"); forms.PluginID(fixed) == "" {
 			return "did you mean " + fixed + "?"
 		}
 	case errors.Is(err, scaffold.ErrLanguage):
-		if near := closest(language, scaffold.Languages()); near != "" {
+		if near := suggest.Closest(language, scaffold.Languages()); near != "" {
 			return "did you mean " + near + "?"
 		}
 	case errors.Is(err, scaffold.ErrNotEmpty):

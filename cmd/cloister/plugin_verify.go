@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/namespace"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
@@ -189,7 +190,7 @@ func claimed(manifest []byte) trust.Ownership {
 	if err := json.Unmarshal(manifest, &m); err != nil {
 		return owns // the manifest's step reports it
 	}
-	if idForm.MatchString(m.ID) {
+	if forms.PluginID(m.ID) == "" {
 		owns.IDs = []string{m.ID}
 	}
 	for _, n := range m.Namespaces {

@@ -94,7 +94,7 @@ func (s *pluginSet) exempt() error {
 		return err
 	}
 	for _, p := range s.plugins {
-		if !p.Unsigned() || s.lockPath != own && len(lockedTools(s.lock, p.ID())) > 0 {
+		if !p.Unsigned() || s.lockPath != own && len(s.lock.PluginTools(p.ID())) > 0 {
 			continue
 		}
 		s.lock = s.lock.Clone()

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
 // prettyJSON lays JSON out for people: what fits on a line stays on one, the
@@ -83,15 +85,7 @@ func literalOf(token json.Token) string {
 }
 
 // marshalPlain is json.Marshal without the escapes for HTML.
-func marshalPlain(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return []byte("null") // only for values that JSON lacks, which no caller has
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
+func marshalPlain(v any) []byte { return schema.Marshal(v) }
 
 type printer struct {
 	b     strings.Builder

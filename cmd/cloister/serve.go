@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cloister-wasm/cloister/host/gateway"
+	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
 const serveLong = `Serves MCP: a client that starts this command gets the tools exec and wait, and with
@@ -104,7 +105,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	}
 	if f.http == "" {
 		f.http = cfg.serve.http
-	} else if wrong := badAddress(f.http); wrong != "" {
+	} else if wrong := forms.Address(f.http); wrong != "" {
 		return usageError(fmt.Errorf("--http %s %s", f.http, wrong), "")
 	}
 	if err := checkListen(f.http, cfg); err != nil {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"net"
-	"net/url"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/cloister-wasm/cloister/host/gateway"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 )
 
@@ -30,21 +27,18 @@ type approvalsConfig struct {
 	noElicit bool
 }
 
-// tokenName is the form of the names of tokens, which are in logs and traces.
-var tokenName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$`)
-
 // readServe is the shape of the section `serve`. What opens a listener or lets
 // somebody in counts in a file that the user named, only.
 func (c *config) readServe(r *configReader) keys {
 	s, p := &c.serve, &c.plugins
 	whole := func(to *int, most int) keyReader { return r.count(1, most, func(n int) { *to = n }) }
 	return keys{
-		"http":           p.trusted(r, r.text(&s.http, badAddress)),
+		"http":           p.trusted(r, r.text(&s.http, forms.Address)),
 		"tokens":         p.trusted(r, r.tokens(&s.tokens)),
 		"approvalTokens": p.trusted(r, r.tokens(&s.approvalTokens)),
-		"allowedOrigins": p.trusted(r, r.strings(&s.origins, badOrigin)),
-		"allowedHosts":   p.trusted(r, r.strings(&s.hosts, notEmpty)),
-		"instructions":   p.trusted(r, r.text(&s.instructions, noNUL)),
+		"allowedOrigins": p.trusted(r, r.strings(&s.origins, forms.Origin)),
+		"allowedHosts":   p.trusted(r, r.strings(&s.hosts, forms.NotEmpty)),
+		"instructions":   p.trusted(r, r.text(&s.instructions, forms.Text)),
 		"limits": r.section(keys{
 			"maxSessions":        whole(&s.limits.MaxSessions, 100_000),
 			"maxConcurrentExecs": whole(&s.limits.MaxConcurrentExecs, 1024),
@@ -85,18 +79,10 @@ func (r *configReader) tokens(to *map[string]secretSource) keyReader {
 			return
 		}
 		*to = map[string]secretSource{}
-		r.members(n, path, "an object", badTokenName, func(name string, v *json5.Node, at string) {
+		r.members(n, path, "an object", forms.TokenName, func(name string, v *json5.Node, at string) {
 			(*to)[name] = r.secret(v, at)
 		})
 	}
-}
-
-// badTokenName gives what is wrong with the name of a token.
-func badTokenName(name string) string {
-	if !tokenName.MatchString(name) {
-		return "is not a name: letters, digits, _, ., @ and -, at most 64"
-	}
-	return ""
 }
 
 // resolve makes paths those of the configuration's folder.
@@ -107,21 +93,4 @@ func (s *serveConfig) resolve(name string) {
 			tokens[token] = source
 		}
 	}
-}
-
-// badAddress gives what is wrong with an address to listen on.
-func badAddress(s string) string {
-	if _, _, err := net.SplitHostPort(s); err != nil {
-		return "is no address to listen on; write a host and a port, such as 127.0.0.1:7420"
-	}
-	return ""
-}
-
-// badOrigin gives what is wrong with an origin of web pages.
-func badOrigin(s string) string {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.TrimRight(s, "/") != u.Scheme+"://"+u.Host {
-		return "is no origin of web pages, such as https://app.example"
-	}
-	return ""
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
 // clientNames are the clients that --print-config knows.
@@ -36,7 +38,7 @@ func (a *app) printClientConfig(f *serveFlags, cmd *cobra.Command) error {
 	client := f.printConfig
 	if !slices.Contains(clientNames, client) {
 		text := fmt.Sprintf("--print-config %s: the clients are %s", client, strings.Join(clientNames, ", "))
-		if near := closest(client, clientNames); near != "" {
+		if near := suggest.Closest(client, clientNames); near != "" {
 			text += "; did you mean " + near + "?"
 		}
 		return usageError(fmt.Errorf("%s", text), "others that start MCP servers take the form of claude")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
@@ -172,7 +173,7 @@ func (s *session) options(f *toolFlags, o *sessionOptions) (host.Options, error)
 func (f *toolFlags) checkRules() error {
 	for flag, rules := range map[string][]string{"--allow": f.allow, "--deny": f.deny} {
 		for _, rule := range rules {
-			if wrong := badRule(rule); wrong != "" {
+			if wrong := forms.Rule(rule); wrong != "" {
 				return usageError(fmt.Errorf("%s: %s", flag, wrong), "")
 			}
 		}

@@ -1,12 +1,18 @@
-package main
+// Package suggest guesses which word was meant: "did you mean ...?" for keys of
+// files, names and flags that people type.
+package suggest
 
 import "strings"
 
-// closest gives the candidate that a misspelt word most likely means: one within
+// maxWord bounds the words that are compared, in bytes: the work is the product of
+// two lengths.
+const maxWord = 64
+
+// Closest gives the candidate that a misspelt word most likely means: one within
 // a third of its length in edits, and one more, else one that starts with it. It
 // is empty where none is near.
-func closest(word string, candidates []string) string {
-	if len(word) > 64 {
+func Closest(word string, candidates []string) string {
+	if len(word) > maxWord {
 		return ""
 	}
 	best, bestEdits := "", len(word)/3+2
