@@ -111,8 +111,8 @@ func (s *session) info() *catalogInfo {
 // serverInfos says how the MCP servers stand.
 func (s *session) serverInfos() []serverInfo {
 	out := []serverInfo{}
-	for _, m := range s.cfg.mcp.shadowed {
-		out = append(out, serverInfo{Name: m.Name, State: "shadowed", Error: fmt.Sprintf("%s has another of that name, and this one of %s is not used", s.cfg.file, m.file)})
+	for _, m := range s.cfg.Shadowed {
+		out = append(out, serverInfo{Name: m.Name, State: "shadowed", Error: fmt.Sprintf("%s has another of that name, and this one of %s is not used", s.cfg.File, m.File)})
 	}
 	if s.mcp == nil || s.mcp.manager == nil {
 		return out

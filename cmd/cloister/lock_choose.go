@@ -5,65 +5,39 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
-// lockChoice is the lock file that applies.
-type lockChoice struct {
-	path string
-	// named: somebody asked for this very file, so that it has to be there.
-	named bool
-	// found: the choice is that of a configuration file that nobody named.
-	found bool
-}
-
-// chooseLock finds the lock file: that of the flag, of CLOISTER_LOCK, of the
-// configuration, the one beside the configuration, or that of the data folder. The
-// last one need not be there.
-func chooseLock(flag string, cfg *config) (lockChoice, error) {
-	if flag != "" {
-		return lockChoice{path: flag, named: true}, nil
-	}
-	if env := os.Getenv("CLOISTER_LOCK"); env != "" {
-		return lockChoice{path: env, named: true}, nil
-	}
-	if cfg != nil && cfg.plugins.lock != "" {
-		return lockChoice{cfg.plugins.lock, true, cfg.found}, nil
-	}
-	if cfg != nil && cfg.file != "" {
-		beside := besideFile(cfg.file, lock.FileName)
-		if _, err := os.Lstat(beside); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return lockChoice{beside, true, cfg.found}, nil
-		}
-	}
-	path, err := dataLockPath()
-	return lockChoice{path: path}, err
+// lockFileOf finds the lock file that applies.
+func lockFileOf(flag string, cfg *settings.Settings) (settings.LockFile, error) {
+	f, err := settings.Places{Lock: flag}.LockFile(cfg)
+	return f, placeFault(err)
 }
 
 // loadLock reads the lock file that applies; nil if there is none.
-func loadLock(flag string, cfg *config) (*lock.File, string, error) {
-	choice, err := chooseLock(flag, cfg)
+func loadLock(flag string, cfg *settings.Settings) (*lock.File, string, error) {
+	choice, err := lockFileOf(flag, cfg)
 	if err != nil {
 		return nil, "", err
 	}
-	l, err := lock.Load(choice.path)
+	l, err := lock.Load(choice.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if choice.named {
-			return nil, "", usageError(fmt.Errorf("the lock file is not there: %w", err), "cloister lock accept --file "+choice.path+" makes it")
+		if choice.Named {
+			return nil, "", usageError(fmt.Errorf("the lock file is not there: %w", err), "cloister lock accept --file "+choice.Path+" makes it")
 		}
 		return nil, "", nil
 	}
 	if err != nil {
 		return nil, "", usageError(err, "")
 	}
-	if choice.found {
+	if choice.Found {
 		l, err = narrowLock(l)
 	}
-	return l, choice.path, err
+	return l, choice.Path, err
 }
 
 // narrowLock takes out of a lock file which lay in the working folder what the

@@ -3,21 +3,11 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 	"github.com/cloister-wasm/cloister/plugins/store"
 )
-
-// dataLockPath is the lock file of what is installed.
-func dataLockPath() (string, error) {
-	dir, err := dataDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, lock.FileName), nil
-}
 
 // openDataLock reads the lock file of what is installed. Where there is none, what is
 // installed was never locked, and that is what it would have: otherwise the first

@@ -31,12 +31,12 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 	if err != nil {
 		return nil, err
 	}
-	choice, err := chooseLock(f.tools.lock, cfg)
+	choice, err := lockFileOf(f.tools.lock, cfg)
 	if err != nil {
 		return nil, err
 	}
-	s := &lockState{path: choice.path, now: lock.New()}
-	s.file, err = lock.Load(choice.path)
+	s := &lockState{path: choice.Path, now: lock.New()}
+	s.file, err = lock.Load(choice.Path)
 	if s.missing = errors.Is(err, fs.ErrNotExist); s.missing {
 		s.file, err = lock.New(), nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -60,8 +60,8 @@ type serverJSON struct {
 	Plain []string `json:"plainSecrets,omitempty"`
 }
 
-func serverReport(s *mcpServer) serverJSON {
-	r := serverJSON{Name: s.Name, State: stateEnabled, Approval: string(s.Approval), File: s.file, Plain: plainSecrets(&s.Server)}
+func serverReport(s *settings.Server) serverJSON {
+	r := serverJSON{Name: s.Name, State: stateEnabled, Approval: string(s.Approval), File: s.File, Plain: plainSecrets(&s.Server)}
 	if s.Disabled {
 		r.State = stateDisabled
 	}
@@ -102,8 +102,8 @@ func (a *app) listServers(file string, asJSON bool) error {
 		return err
 	}
 	list := []serverJSON{}
-	for i := range cfg.mcp.servers {
-		list = append(list, serverReport(&cfg.mcp.servers[i]))
+	for i := range cfg.Servers {
+		list = append(list, serverReport(&cfg.Servers[i]))
 	}
 	slices.SortFunc(list, func(x, y serverJSON) int { return strings.Compare(x.Name, y.Name) })
 	if asJSON {
@@ -132,18 +132,10 @@ func (a *app) mcpSwitch(disabled bool) *cobra.Command {
 			if s.Disabled == disabled {
 				return a.write(fmt.Sprintf("%s is %sd already\n", s.Name, word))
 			}
-			target := mcpTarget{s.file, s.user}
-			err = target.change(func(d *document) ([]byte, error) {
-				path := target.member(s.Name, "disabled")
-				if disabled {
-					return d.set(path, json.RawMessage("true"))
-				}
-				return d.remove(path)
-			})
-			if err != nil {
-				return err
+			if err := s.ServerFile().SetDisabled(s.Name, disabled); err != nil {
+				return serverFileFault(err)
 			}
-			return a.write(fmt.Sprintf("%sd %s in %s\n", word, s.Name, a.stdout.text(s.file)))
+			return a.write(fmt.Sprintf("%sd %s in %s\n", word, s.Name, a.stdout.text(s.File)))
 		},
 		ValidArgsFunction: oneServer(&file),
 	}
@@ -189,21 +181,21 @@ func (a *app) removeServer(file, lockFlag, name string) error {
 	if err != nil {
 		return err
 	}
-	target := mcpTarget{s.file, s.user}
-	if err := target.change(func(d *document) ([]byte, error) { return d.remove(target.member(name)) }); err != nil {
-		return err
+	target := s.ServerFile()
+	if err := target.Remove(name); err != nil {
+		return serverFileFault(err)
 	}
 	path, err := changeServerLock(target, lockFlag, false, func(l *lock.File) { dropServer(l, name) })
 	if err != nil {
-		return fmt.Errorf("%s was removed from %s, and its tools stay in the lock file: %w", name, s.file, err)
+		return fmt.Errorf("%s was removed from %s, and its tools stay in the lock file: %w", name, s.File, err)
 	}
-	text := fmt.Sprintf("removed %s from %s", name, a.stdout.text(s.file))
+	text := fmt.Sprintf("removed %s from %s", name, a.stdout.text(s.File))
 	if path != "" {
 		text += " and its tools from " + a.stdout.text(path)
 	}
-	for _, other := range cfg.mcp.shadowed {
+	for _, other := range cfg.Shadowed {
 		if other.Name == name {
-			text += "\nthe one of " + a.stdout.text(other.file) + " is used now"
+			text += "\nthe one of " + a.stdout.text(other.File) + " is used now"
 		}
 	}
 	return a.write(text + "\n")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
@@ -151,7 +152,7 @@ func (f *mcpAddFlags) server(name string, command []string) (*mcp.Server, error)
 func (f *mcpAddFlags) credentials(s *mcp.Server) error {
 	secret := func(flag, text string) (mcp.Value, error) {
 		v, err := parseValue(text)
-		if err == nil && valueForm(v).plain() {
+		if err == nil && isPlain(v) {
 			err = errors.New("must be env:VARIABLE or file:PATH: a command line can be read by others")
 		}
 		if err != nil {
@@ -227,7 +228,7 @@ func (a *app) addServer(ctx context.Context, f *mcpAddFlags, name string, comman
 	if err != nil {
 		return usageError(err, "")
 	}
-	target, err := mcpTargetOf(f.config)
+	target, err := serverFileOf(f.config)
 	if err != nil {
 		return err
 	}
@@ -235,8 +236,8 @@ func (a *app) addServer(ctx context.Context, f *mcpAddFlags, name string, comman
 	if err != nil {
 		return err
 	}
-	if there := target.find(cfg, name); there != nil && !f.replace {
-		return usageError(fmt.Errorf("%s has an MCP server %s", target.path, name), "--replace replaces it; cloister mcp remove removes it")
+	if there := serverIn(target, cfg, name); there != nil && !f.replace {
+		return usageError(fmt.Errorf("%s has an MCP server %s", target.Path, name), "--replace replaces it; cloister mcp remove removes it")
 	}
 	if !f.asJSON {
 		if err := a.write(plannedText(a.stdout, s)); err != nil {
@@ -258,7 +259,7 @@ func (a *app) addServer(ctx context.Context, f *mcpAddFlags, name string, comman
 			}
 		}
 	}
-	if err := a.consent(ctx, "add "+name+" to "+target.path+"?", f.yes, f.asJSON); err != nil {
+	if err := a.consent(ctx, "add "+name+" to "+target.Path+"?", f.yes, f.asJSON); err != nil {
 		return err
 	}
 	locked, err := adopt(target, f.lock, s, report)
@@ -266,23 +267,23 @@ func (a *app) addServer(ctx context.Context, f *mcpAddFlags, name string, comman
 		return err
 	}
 	if f.asJSON {
-		return a.printJSON(map[string]any{"file": target.path, "lock": locked, "server": probeJSON(report, nil)})
+		return a.printJSON(map[string]any{"file": target.Path, "lock": locked, "server": probeJSON(report, nil)})
 	}
-	text := "added " + name + " to " + a.stdout.text(target.path)
+	text := "added " + name + " to " + a.stdout.text(target.Path)
 	if locked != "" {
 		text += ", and its tools to " + a.stdout.text(locked)
 	}
-	if at := cfg.mcp.find(name); at != nil && target.user && !at.user {
-		text += "\nnot used as long as " + a.stdout.text(at.file) + " has another of that name"
+	if at := cfg.Server(name); at != nil && target.User && !at.User {
+		text += "\nnot used as long as " + a.stdout.text(at.File) + " has another of that name"
 	}
 	return a.write(text + "\n")
 }
 
-// find gives the server of a name in the target's own file, or nil.
-func (t mcpTarget) find(cfg *config, name string) *mcpServer {
-	for _, list := range [][]mcpServer{cfg.mcp.servers, cfg.mcp.shadowed} {
+// serverIn gives the server of a name that stands in the file of a change, or nil.
+func serverIn(target settings.ServerFile, cfg *settings.Settings, name string) *settings.Server {
+	for _, list := range [][]settings.Server{cfg.Servers, cfg.Shadowed} {
 		for i := range list {
-			if list[i].Name == name && list[i].user == t.user {
+			if list[i].Name == name && list[i].User == target.User {
 				return &list[i]
 			}
 		}
@@ -292,11 +293,11 @@ func (t mcpTarget) find(cfg *config, name string) *mcpServer {
 
 // adopt writes a server and its tools down: the tools first, so that there is never a
 // server of whose tools nothing is known. It gives the lock file.
-func adopt(target mcpTarget, lockFlag string, s *mcp.Server, report *mcp.Report) (locked string, err error) {
+func adopt(target settings.ServerFile, lockFlag string, s *mcp.Server, report *mcp.Report) (locked string, err error) {
 	if report != nil {
 		if locked, err = recordServer(target, lockFlag, &host.MCPServer{Name: s.Name, Tools: report.List, Instructions: report.Instructions}); err != nil {
 			return "", err
 		}
 	}
-	return locked, target.put(s)
+	return locked, serverFileFault(target.Put(s))
 }

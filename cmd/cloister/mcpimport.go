@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/internal/suggest"
 )
@@ -155,7 +156,7 @@ func (a *app) importServers(ctx context.Context, f *mcpImportFlags) error {
 	if err != nil {
 		return usageError(err, "--from FILE names another file")
 	}
-	target, err := mcpTargetOf(f.config)
+	target, err := serverFileOf(f.config)
 	if err != nil {
 		return err
 	}
@@ -175,9 +176,9 @@ func (a *app) importServers(ctx context.Context, f *mcpImportFlags) error {
 		}
 		return a.write(fmt.Sprintf("%s to take over\n", count(fresh, "server")))
 	}
-	what := "add " + count(fresh, "server") + " to " + target.path + ", and start each to see its tools?"
+	what := "add " + count(fresh, "server") + " to " + target.Path + ", and start each to see its tools?"
 	if f.noTest {
-		what = "add " + count(fresh, "server") + " to " + target.path + "?"
+		what = "add " + count(fresh, "server") + " to " + target.Path + "?"
 	}
 	if err := a.consent(ctx, what, f.yes, f.asJSON); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (a *app) importServers(ctx context.Context, f *mcpImportFlags) error {
 }
 
 // importOne adds one server. One that cannot be used is added too, without its tools.
-func (a *app) importOne(ctx context.Context, f *mcpImportFlags, target mcpTarget, s *mcp.Server, row *importedJSON) error {
+func (a *app) importOne(ctx context.Context, f *mcpImportFlags, target settings.ServerFile, s *mcp.Server, row *importedJSON) error {
 	var report *mcp.Report
 	if !f.noTest && !s.Disabled {
 		var err error
@@ -236,20 +237,20 @@ func (a *app) importOne(ctx context.Context, f *mcpImportFlags, target mcpTarget
 }
 
 // planImport says what will become of each server.
-func planImport(list []imported, target mcpTarget, cfg *config) (rows []importedJSON, fresh int) {
+func planImport(list []imported, target settings.ServerFile, cfg *settings.Settings) (rows []importedJSON, fresh int) {
 	sortImports(list)
 	taken := map[string]bool{}
 	rows = []importedJSON{}
 	for i := range list {
 		s := &list[i]
-		row := importedJSON{serverJSON: serverReport(&mcpServer{Server: s.Server, file: s.file}), Original: s.original, Notes: s.notes, Result: importNew}
+		row := importedJSON{serverJSON: serverReport(&settings.Server{Server: s.Server, File: s.file}), Original: s.original, Notes: s.notes, Result: importNew}
 		if s.refused == "" {
 			s.refused = faultsOf(&s.Server)
 		}
 		switch {
 		case s.refused != "":
 			row.Result, row.Error = importRefused, s.refused
-		case target.find(cfg, s.Name) != nil || taken[strings.ToLower(s.Name)]:
+		case serverIn(target, cfg, s.Name) != nil || taken[strings.ToLower(s.Name)]:
 			row.Result = importExists
 		default:
 			taken[strings.ToLower(s.Name)] = true

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 )
 
 // What is read of another client's file is a server that can be used, or is refused
@@ -37,44 +39,35 @@ func FuzzReadImport(f *testing.F) {
 	})
 }
 
-// FuzzUserList reads the user's own list.
-func FuzzUserList(f *testing.F) {
-	for _, text := range []string{
-		`{"servers":{"a":{"command":"x","env":{"A":{"env":"B","prefix":"p"},"C":"d"},"allow":[]}}}`,
-		`{"servers":{"b":{"url":"https://x.example/","oauth":{"clientId":"i","clientSecret":{"command":["c"]}},"disabled":true}}}`,
-	} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		servers, err := parseUserList("/f/mcp.json", text)
-		if err != nil {
-			return
-		}
-		for i := range servers {
-			keepsServer(t, &servers[i].Server)
-		}
-	})
-}
-
-// keepsServer writes a server down and reads it again.
+// keepsServer writes a server down, reads it again and writes that down.
 func keepsServer(t *testing.T, s *mcp.Server) {
 	t.Helper()
-	form, err := serverForm(s)
-	if err != nil {
+	form := writtenDown(t, s)
+	if form == nil {
 		return // texts that are no JSON
 	}
-	text := marshalPlain(map[string]map[string]json.RawMessage{"servers": {s.Name: form}})
-	again, err := parseUserList("/f/mcp.json", text)
-	if err != nil || len(again) != 1 {
-		t.Fatalf("%v\n%s", err, text)
+	again, err := settings.Parse("/f/c.json5", []byte(`{"mcp": `+string(form)+`}`))
+	if err != nil || len(again.Servers) != 1 {
+		t.Fatalf("%v\n%s", err, form)
 	}
-	second, err := serverForm(&again[0].Server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := writtenDown(t, &again.Servers[0].Server)
 	if diff := cmp.Diff(string(form), string(second)); diff != "" && !strings.ContainsAny(s.Command, `./\`) {
 		t.Errorf("it became another:\n%s", diff)
 	}
+}
+
+// writtenDown is a list with one server; nil if the server has no form.
+func writtenDown(t *testing.T, s *mcp.Server) []byte {
+	t.Helper()
+	file := settings.ServerFile{Path: filepath.Join(t.TempDir(), "mcp.json"), User: true}
+	if err := file.Put(s); err != nil {
+		return nil
+	}
+	text, err := os.ReadFile(file.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // Secrets in plain text are found, and never shown.
@@ -87,9 +80,9 @@ func TestPlainSecrets(t *testing.T) {
 	if diff := cmp.Diff(want, plainSecrets(s)); diff != "" {
 		t.Error(diff)
 	}
-	shown := serverTarget(s) + plannedText(plainStream(nil), s) + string(marshalPlain(serverReport(&mcpServer{Server: *s})))
+	shown := serverTarget(s) + plannedText(plainStream(nil), s) + string(marshalPlain(serverReport(&settings.Server{Server: *s})))
 	web := &mcp.Server{Name: "w", URL: "https://u:k6secret@x.example/a?key=k7secret#k8secret"}
-	shown += serverTarget(web) + plannedText(plainStream(nil), web) + string(marshalPlain(serverReport(&mcpServer{Server: *web})))
+	shown += serverTarget(web) + plannedText(plainStream(nil), web) + string(marshalPlain(serverReport(&settings.Server{Server: *web})))
 	for _, want := range []string{
 		"argument 3 looks like a secret in plain text; if the program takes it from a variable, --env NAME=env:VARIABLE",
 		"the parameter key of the url looks like a secret in plain text; if the server takes it in a header, --header ",

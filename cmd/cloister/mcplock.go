@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -22,13 +23,13 @@ func dropServer(l *lock.File, server string) {
 // tool of the server always counts. Otherwise servers of the user's own list are held
 // to the lock file of the data folder, where "mcp add" writes their tools, and servers
 // of a configuration to every lock file but that one, which is not about them.
-func heldTo(l *lock.File, own bool, s *mcpServer) bool {
-	return len(l.ServerTools(s.Name)) > 0 || s.user == own
+func heldTo(l *lock.File, own bool, s *settings.Server) bool {
+	return len(l.ServerTools(s.Name)) > 0 || s.User == own
 }
 
 // agreeMCP completes the lock that tools are compared with by what it says nothing
 // about.
-func (s *pluginSet) agreeMCP(servers []host.MCPServer, cfg *config) error {
+func (s *pluginSet) agreeMCP(servers []host.MCPServer, cfg *settings.Settings) error {
 	if s.lock == nil || len(servers) == 0 {
 		return nil
 	}
@@ -38,11 +39,11 @@ func (s *pluginSet) agreeMCP(servers []host.MCPServer, cfg *config) error {
 	}
 	s.lock = s.lock.Clone()
 	for i := range servers {
-		c := cfg.mcp.find(servers[i].Name)
+		c := cfg.Server(servers[i].Name)
 		if c == nil || servers[i].Err != nil || heldTo(s.lock, s.lockPath == own, c) {
 			continue
 		}
-		if !c.user {
+		if !c.User {
 			maps.Copy(s.lock.Tools, servers[i].LockTools())
 			continue
 		}
@@ -64,7 +65,7 @@ func (s *pluginSet) agreeMCP(servers []host.MCPServer, cfg *config) error {
 }
 
 // recordServer writes down in the lock file that applies what a server's tools are.
-func recordServer(target mcpTarget, lockFlag string, s *host.MCPServer) (path string, err error) {
+func recordServer(target settings.ServerFile, lockFlag string, s *host.MCPServer) (path string, err error) {
 	return changeServerLock(target, lockFlag, true, func(l *lock.File) {
 		dropServer(l, s.Name)
 		maps.Copy(l.Tools, s.LockTools())
@@ -73,22 +74,22 @@ func recordServer(target mcpTarget, lockFlag string, s *host.MCPServer) (path st
 
 // changeServerLock changes the lock file that holds the tools of the servers of a
 // file, and gives its name; empty if there is none and none is to be made.
-func changeServerLock(target mcpTarget, lockFlag string, make bool, change func(*lock.File)) (path string, err error) {
+func changeServerLock(target settings.ServerFile, lockFlag string, make bool, change func(*lock.File)) (path string, err error) {
 	own, err := dataLockPath()
 	if err != nil {
 		return "", err
 	}
 	path = own
-	if !target.user {
-		cfg, err := loadConfig(target.path)
+	if !target.User {
+		cfg, err := loadConfig(target.Path)
 		if err != nil {
 			return "", err
 		}
-		choice, err := chooseLock(lockFlag, cfg)
+		choice, err := lockFileOf(lockFlag, cfg)
 		if err != nil {
 			return "", err
 		}
-		path = choice.path
+		path = choice.Path
 	}
 	l, err := lock.Load(path)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -122,7 +123,7 @@ type failedServer struct {
 
 // addServers puts the tools that servers have now beside what was agreed to. ids may
 // name servers that the lock file is not about, to be locked too.
-func (s *lockState) addServers(servers []host.MCPServer, cfg *config, ids []string) error {
+func (s *lockState) addServers(servers []host.MCPServer, cfg *settings.Settings, ids []string) error {
 	own, err := dataLockPath()
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func (s *lockState) addServers(servers []host.MCPServer, cfg *config, ids []stri
 			s.failed = append(s.failed, failedServer{server.Name, whyUnavailable(server.Err)})
 			continue
 		}
-		if c := cfg.mcp.find(server.Name); c == nil || !heldTo(s.file, s.path == own, c) && !namesServer(ids, server.Name) {
+		if c := cfg.Server(server.Name); c == nil || !heldTo(s.file, s.path == own, c) && !namesServer(ids, server.Name) {
 			continue
 		}
 		dropServer(s.now, server.Name)
@@ -165,7 +166,7 @@ func completeLocked(file *string) cobra.CompletionFunc {
 		if err != nil {
 			return out, directive
 		}
-		for _, name := range cfg.mcp.names() {
+		for _, name := range cfg.ServerNames() {
 			out = append(out, cobra.CompletionWithDesc(mcpOwner(name), "the tools of this MCP server"))
 		}
 		return out, directive

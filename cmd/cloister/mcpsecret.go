@@ -19,6 +19,9 @@ var (
 	secretValue = regexp.MustCompile(`^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|eyJ|hf_|Bearer )`)
 )
 
+// isPlain says that a value is a text, and not the place of a secret.
+func isPlain(v mcp.Value) bool { return v.Env == "" && v.File == "" && len(v.Command) == 0 }
+
 // plainSecrets says where a server's configuration holds what looks like a secret,
 // in plain text. The secrets themselves are not shown.
 func plainSecrets(s *mcp.Server) []string {
@@ -29,7 +32,7 @@ func plainSecrets(s *mcp.Server) []string {
 	}{{"the variable ", s.Env}, {"the header ", s.Headers}} {
 		for _, name := range slices.Sorted(maps.Keys(list.values)) {
 			v := list.values[name]
-			if valueForm(v).plain() && v.Text != "" && (secretName.MatchString(name) || secretValue.MatchString(v.Text)) {
+			if isPlain(v) && v.Text != "" && (secretName.MatchString(name) || secretValue.MatchString(v.Text)) {
 				found = append(found, list.what+name)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/suggest"
 	"github.com/cloister-wasm/cloister/plugins/lock"
@@ -33,7 +33,7 @@ func (f *mcpFlags) register(cmd *cobra.Command, config *string) {
 }
 
 // choose gives the servers that the flags leave, as the library takes them.
-func (f *mcpFlags) choose(cfg *config) ([]mcp.Server, error) {
+func (f *mcpFlags) choose(cfg *settings.Settings) ([]mcp.Server, error) {
 	if f.none && len(f.only) > 0 {
 		return nil, usageError(errors.New("--no-mcp and --mcp are given both"), "")
 	}
@@ -47,21 +47,21 @@ func (f *mcpFlags) choose(cfg *config) ([]mcp.Server, error) {
 		}
 	}
 	var out []mcp.Server
-	for _, s := range cfg.mcp.list() {
+	for _, s := range cfg.Servers {
 		if !f.none && (len(f.only) == 0 || slices.Contains(f.only, s.Name)) {
-			out = append(out, s)
+			out = append(out, s.Server)
 		}
 	}
 	return out, nil
 }
 
 // findServer finds a server by its name, or says which was meant.
-func findServer(cfg *config, name string) (*mcpServer, error) {
-	if s := cfg.mcp.find(name); s != nil {
+func findServer(cfg *settings.Settings, name string) (*settings.Server, error) {
+	if s := cfg.Server(name); s != nil {
 		return s, nil
 	}
 	text := fmt.Sprintf("there is no MCP server %q", name)
-	if near := suggest.Closest(name, cfg.mcp.names()); near != "" {
+	if near := suggest.Closest(name, cfg.ServerNames()); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	return nil, usageError(errors.New(text), "cloister mcp list shows them, cloister mcp add adds one")
@@ -69,7 +69,7 @@ func findServer(cfg *config, name string) (*mcpServer, error) {
 
 // loadServer finds a server by its name in what the configuration and the user's own
 // list say.
-func loadServer(file, name string) (*config, *mcpServer, error) {
+func loadServer(file, name string) (*settings.Settings, *settings.Server, error) {
 	cfg, err := loadConfig(file)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +91,7 @@ const startTime = 10 * time.Second
 
 // openMCP makes the tool lists of the servers known: from the cache, or by starting
 // them, as far as that goes quickly. One that fails takes nothing else down.
-func (f *toolFlags) openMCP(ctx context.Context, cfg *config, o *mcp.Options) (*mcpSet, error) {
+func (f *toolFlags) openMCP(ctx context.Context, cfg *settings.Settings, o *mcp.Options) (*mcpSet, error) {
 	manager, err := f.newManager(cfg, o)
 	if manager == nil || err != nil {
 		return &mcpSet{}, err
@@ -108,7 +108,7 @@ func loadServers(ctx context.Context, manager *mcp.Manager) []host.MCPServer {
 
 // newManager makes a manager of the servers that the flags leave; nil if none is
 // left.
-func (f *toolFlags) newManager(cfg *config, o *mcp.Options) (*mcp.Manager, error) {
+func (f *toolFlags) newManager(cfg *settings.Settings, o *mcp.Options) (*mcp.Manager, error) {
 	servers, err := f.mcp.choose(cfg)
 	if err != nil || len(servers) == 0 {
 		return nil, err
@@ -122,7 +122,7 @@ func newManager(servers []mcp.Server, o *mcp.Options) (*mcp.Manager, error) {
 		all = *o
 	}
 	if all.Cache == "" {
-		all.Cache = mcpCache()
+		all.Cache = settings.Places{}.ServerCache()
 	}
 	var err error
 	if all.Tokens, err = tokenStore(); err != nil {
@@ -144,15 +144,6 @@ func (s *mcpSet) close() {
 	if s != nil && s.manager != nil {
 		_ = s.manager.Close() // what fails to close has done its work
 	}
-}
-
-// mcpCache is where tool lists are kept: beside compiled code.
-func mcpCache() string {
-	dir := pluginCache()
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(dir), "mcp")
 }
 
 // maxFresh bounds servers that are asked at the same time.
@@ -185,10 +176,10 @@ func freshServers(ctx context.Context, manager *mcp.Manager, ids []string) []hos
 }
 
 // mcpNotes says which servers and tools are not there, and why.
-func mcpNotes(status []host.MCPStatus, manager *mcp.Manager, cfg *config) []string {
+func mcpNotes(status []host.MCPStatus, manager *mcp.Manager, cfg *settings.Settings) []string {
 	var notes []string
-	for _, s := range cfg.mcp.shadowed {
-		notes = append(notes, fmt.Sprintf("the MCP server %s of %s is not used: %s has another of that name", s.Name, s.file, cfg.file))
+	for _, s := range cfg.Shadowed {
+		notes = append(notes, fmt.Sprintf("the MCP server %s of %s is not used: %s has another of that name", s.Name, s.File, cfg.File))
 	}
 	for _, s := range status {
 		if s.Err != nil {
@@ -256,8 +247,8 @@ func completeServers(config *string) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var out []cobra.Completion
-		for i := range cfg.mcp.servers {
-			s := &cfg.mcp.servers[i]
+		for i := range cfg.Servers {
+			s := &cfg.Servers[i]
 			if !slices.Contains(args, s.Name) {
 				out = append(out, cobra.CompletionWithDesc(s.Name, escapeLine(clip(serverTarget(&s.Server), 60))))
 			}

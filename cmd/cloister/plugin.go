@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,63 +88,6 @@ const (
 	lookGroup     = "look"
 	operatorGroup = "operator"
 )
-
-// dataDir is the folder of what belongs to this user and must not be lost, such as
-// installed plugins: that of CLOISTER_DATA_DIR, else where the system keeps such
-// data. It need not exist.
-func dataDir() (string, error) {
-	if dir := os.Getenv("CLOISTER_DATA_DIR"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	const hint = "set CLOISTER_DATA_DIR to a folder"
-	switch runtime.GOOS {
-	case "windows":
-		if dir := os.Getenv("LocalAppData"); dir != "" {
-			return filepath.Join(dir, "cloister"), nil
-		}
-		return "", usageError(errors.New("there is no folder for data: LocalAppData is not set"), hint)
-	case "darwin", "ios":
-	default:
-		// The XDG specification: a path that is not absolute is to be ignored.
-		if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "cloister"), nil
-		}
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", usageError(fmt.Errorf("there is no folder for data: %w", err), hint)
-	}
-	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return filepath.Join(home, "Library", "Application Support", "cloister"), nil
-	}
-	return filepath.Join(home, ".local", "share", "cloister"), nil
-}
-
-// storeDir is the folder of installed plugins.
-func storeDir() (string, error) {
-	dir, err := dataDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "plugins"), nil
-}
-
-// trustPath is the file of the trust policy: that of the flag, else of
-// CLOISTER_TRUST, else trust.json in this user's configuration. named says that
-// somebody asked for this very file.
-func trustPath(flag string) (path string, named bool, err error) {
-	if flag != "" {
-		return flag, true, nil
-	}
-	if path := os.Getenv("CLOISTER_TRUST"); path != "" {
-		return path, true, nil
-	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", false, usageError(fmt.Errorf("there is no trust policy: %w", err), "name one with --trust FILE or CLOISTER_TRUST")
-	}
-	return filepath.Join(dir, "cloister", "trust.json"), false, nil
-}
 
 // trustFlag registers --trust.
 func trustFlag(cmd *cobra.Command, path *string) {

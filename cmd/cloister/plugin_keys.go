@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
@@ -273,7 +274,7 @@ func noAnswer(ctx context.Context, err error, hint string) error {
 // next question.
 func readLine(from io.Reader) ([]byte, error) {
 	var line []byte
-	for b := make([]byte, 1); len(line) < maxSecret; {
+	for b := make([]byte, 1); len(line) < settings.MaxSecretBytes; {
 		switch _, err := io.ReadFull(from, b); {
 		case err != nil:
 			return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
 )
 
@@ -237,9 +238,6 @@ configuration file, readable for whoever reads that file.`,
 	return cmd
 }
 
-// maxSecret bounds passwords and tokens, in bytes.
-const maxSecret = 16 << 10
-
 // loginPassword gives the password, and asks for what is missing.
 func (a *app) loginPassword(ctx context.Context, registry string, user *string, fromStdin bool) (string, error) {
 	const hint = "give them with --username NAME and --password-stdin"
@@ -247,7 +245,7 @@ func (a *app) loginPassword(ctx context.Context, registry string, user *string, 
 		return "", usageError(errors.New("--password-stdin needs --username"), "")
 	}
 	if fromStdin {
-		secret, err := readSecret(a.stdin, "standard input", maxSecret)
+		secret, err := readSecret(a.stdin, "standard input", settings.MaxSecretBytes)
 		return string(secret), err
 	}
 	if *user == "" {

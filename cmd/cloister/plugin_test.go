@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,36 +17,6 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/store"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
-
-func TestDataDir(t *testing.T) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		t.Skip("the folders of other systems are fixed by their own rules")
-	}
-	home := t.TempDir()
-	for _, test := range []struct{ own, xdg, want string }{
-		{"/own/data", "/xdg", "/own/data"},
-		{"", "/xdg", "/xdg/cloister"},
-		{"", "", filepath.Join(home, ".local", "share", "cloister")},
-		{"", "relative", filepath.Join(home, ".local", "share", "cloister")},
-	} {
-		t.Setenv("HOME", home)
-		t.Setenv("CLOISTER_DATA_DIR", test.own)
-		t.Setenv("XDG_DATA_HOME", test.xdg)
-		if got, err := dataDir(); err != nil || got != test.want {
-			t.Errorf("CLOISTER_DATA_DIR=%q XDG_DATA_HOME=%q: %q, %v; want %q", test.own, test.xdg, got, err, test.want)
-		}
-	}
-	t.Setenv("CLOISTER_TRUST", "/own/policy.json")
-	for flag, want := range map[string]string{"flag.json": "flag.json", "": "/own/policy.json"} {
-		if got, named, err := trustPath(flag); got != want || !named || err != nil {
-			t.Errorf("trustPath(%q) = %q, %v, %v; want %q, named", flag, got, named, err, want)
-		}
-	}
-	t.Setenv("CLOISTER_TRUST", "")
-	if got, named, err := trustPath(""); filepath.Base(got) != "trust.json" || named || err != nil {
-		t.Errorf("trustPath without anything = %q, %v, %v", got, named, err)
-	}
-}
 
 func TestFirstDifference(t *testing.T) {
 	for _, test := range []struct{ want, got, difference string }{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/namespace"
 	"github.com/cloister-wasm/cloister/plugins"
@@ -164,7 +165,7 @@ func readPublicKey(name string) (string, error) {
 		return "", usageError(fmt.Errorf("--key: %w", err), "")
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxSecret))
+	text, err := io.ReadAll(io.LimitReader(file, settings.MaxSecretBytes))
 	if err != nil {
 		return "", usageError(fmt.Errorf("--key: %w", err), "")
 	}

@@ -10,18 +10,19 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
 // loadPlugins loads the plugins of plugins.dirs and of --tool-dir. They come from
 // folders and have no signature, so somebody must have said that this is wanted.
 // One that cannot be loaded is an error: a cell would miss its tools.
-func (f *toolFlags) loadPlugins(ctx context.Context, cfg *config, o plugins.LoadOptions) ([]*plugins.Plugin, error) {
-	dirs := slices.Concat(cfg.dirs, f.dirs)
+func (f *toolFlags) loadPlugins(ctx context.Context, cfg *settings.Settings, o plugins.LoadOptions) ([]*plugins.Plugin, error) {
+	dirs := slices.Concat(cfg.Plugins.Dirs, f.dirs)
 	if len(dirs) == 0 {
 		return nil, nil
 	}
-	if !f.allowUnsigned && !cfg.allowUnsigned {
+	if !f.allowUnsigned && !cfg.Plugins.AllowUnsignedUnsafe {
 		hint := "if you trust them, add --allow-unsigned-unsafe, or set plugins.allowUnsignedUnsafe: true in a file that --config names"
 		return nil, usageError(errors.New("plugins of folders are development plugins, which nobody has signed, and are not loaded: "+strings.Join(dirs, ", ")), hint)
 	}
@@ -133,20 +134,4 @@ func withProblems(err error) error {
 		text += "\n  and more"
 	}
 	return fmt.Errorf("%w%s", err, text)
-}
-
-// pluginCache is where plugins' compiled code is kept: beside the engine's.
-func pluginCache() string {
-	dir := os.Getenv("CLOISTER_CACHE_DIR")
-	switch dir {
-	case "off":
-		return ""
-	case "":
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return "" // no home, no cache
-		}
-		dir = filepath.Join(base, "cloister")
-	}
-	return filepath.Join(dir, "plugins")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 	"github.com/cloister-wasm/cloister/plugins/store"
@@ -35,7 +36,7 @@ func (s *pluginSet) close() {
 }
 
 // loadSet loads the plugins of folders and the installed ones.
-func (f *toolFlags) loadSet(ctx context.Context, cfg *config, o plugins.LoadOptions) (set *pluginSet, err error) {
+func (f *toolFlags) loadSet(ctx context.Context, cfg *settings.Settings, o plugins.LoadOptions) (set *pluginSet, err error) {
 	set = &pluginSet{}
 	defer func() {
 		if err != nil {
@@ -53,9 +54,9 @@ func (f *toolFlags) loadSet(ctx context.Context, cfg *config, o plugins.LoadOpti
 }
 
 // fill loads the plugins. After an error those that were loaded are in the set.
-func (f *toolFlags) fill(ctx context.Context, cfg *config, o plugins.LoadOptions, set *pluginSet) error {
+func (f *toolFlags) fill(ctx context.Context, cfg *settings.Settings, o plugins.LoadOptions, set *pluginSet) error {
 	o.CacheDir = pluginCache()
-	o.Services = cfg.plugins.services()
+	o.Services = cfg.Plugins.Services()
 	if err := f.loadInstalled(ctx, cfg, o, set); err != nil {
 		return err
 	}
@@ -105,8 +106,8 @@ func (s *pluginSet) exempt() error {
 
 // loadInstalled adds the installed plugins. Where nothing is installed, nothing is
 // needed: no policy, no store.
-func (f *toolFlags) loadInstalled(ctx context.Context, cfg *config, o plugins.LoadOptions, set *pluginSet) error {
-	if f.noInstalled || cfg.plugins.noInstalled {
+func (f *toolFlags) loadInstalled(ctx context.Context, cfg *settings.Settings, o plugins.LoadOptions, set *pluginSet) error {
+	if f.noInstalled || cfg.Plugins.NoInstalled {
 		return nil
 	}
 	s, err := existingStore()
@@ -168,7 +169,7 @@ func refusalLine(e *trust.Error) string {
 
 // loadPolicy reads the trust policy that applies: that of the flag, of
 // CLOISTER_TRUST, of the configuration, or the user's own.
-func loadPolicy(flag string, cfg *config) (*trust.Policy, error) {
+func loadPolicy(flag string, cfg *settings.Settings) (*trust.Policy, error) {
 	path, err := policyPath(flag, cfg)
 	if err != nil {
 		return nil, err
@@ -176,12 +177,9 @@ func loadPolicy(flag string, cfg *config) (*trust.Policy, error) {
 	return trust.LoadPolicy(path)
 }
 
-func policyPath(flag string, cfg *config) (string, error) {
-	if flag == "" && os.Getenv("CLOISTER_TRUST") == "" && cfg != nil {
-		flag = cfg.plugins.trust
-	}
-	path, _, err := trustPath(flag)
-	return path, err
+func policyPath(flag string, cfg *settings.Settings) (string, error) {
+	path, _, err := settings.Places{Trust: flag}.TrustFile(cfg)
+	return path, placeFault(err)
 }
 
 // existingStore opens the store of installed plugins, if there is one: looking for

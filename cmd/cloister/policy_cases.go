@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	cedar "github.com/cloister-wasm/cloister/host/policy"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
@@ -94,11 +95,11 @@ func policiesFor(configFile string, files []string) (*cedar.Set, error) {
 	if len(files) > 0 {
 		return loadPolicyFiles(files)
 	}
-	cfg, err := loadConfigFile(configFile)
+	cfg, err := loadSettings(&settings.Options{File: configFile, NoServerList: true})
 	if err != nil {
 		return nil, err
 	}
-	set, err := cfg.policy.load(cfg.found)
+	set, err := policySet(cfg)
 	if set == nil && err == nil {
 		err = usageError(errors.New("there are no policies"), "give their files, or name them in policy.files of the configuration")
 	}

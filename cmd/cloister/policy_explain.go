@@ -11,6 +11,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	cedar "github.com/cloister-wasm/cloister/host/policy"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -100,7 +101,7 @@ func (a *app) explainPolicy(ctx context.Context, f *explainFlags, id string) err
 		return err
 	}
 	x.Globs, x.GlobsVisible = verdict.String(), verdict.Visible
-	set, err := f.policySet(s.cfg)
+	set, err := f.chosen(s.cfg)
 	if err != nil {
 		return err
 	}
@@ -117,12 +118,12 @@ func (a *app) explainPolicy(ctx context.Context, f *explainFlags, id string) err
 	return a.write(x.text(a.stdout))
 }
 
-// policySet are the policies to explain by; nil if there are none.
-func (f *explainFlags) policySet(cfg *config) (*cedar.Set, error) {
+// chosen are the policies to explain by; nil if there are none.
+func (f *explainFlags) chosen(cfg *settings.Settings) (*cedar.Set, error) {
 	if len(f.policies) > 0 {
 		return loadPolicyFiles(f.policies)
 	}
-	return cfg.policy.load(cfg.found)
+	return policySet(cfg)
 }
 
 func (f *explainFlags) hostScope() host.Scope {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	cedar "github.com/cloister-wasm/cloister/host/policy"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
@@ -126,13 +127,13 @@ func (f *factFlags) of(id string, seen *factRecorder) (facts *host.ToolFacts, kn
 // globs gives the verdict of the allow and deny lists on a tool: those of the
 // configuration, of its sandbox with --sandboxed, and of the flags, as the host builds
 // its layers.
-func (f *toolFlags) globs(cfg *config, facts *host.ToolFacts) (catalog.Verdict, error) {
+func (f *toolFlags) globs(cfg *settings.Settings, facts *host.ToolFacts) (catalog.Verdict, error) {
 	if err := f.checkRules(); err != nil {
 		return catalog.Verdict{}, err
 	}
-	base, err1 := catalog.NewLayer("tools", catalog.Policy{Allow: cfg.allow, Deny: cfg.deny})
+	base, err1 := catalog.NewLayer("tools", catalog.Policy{Allow: cfg.Allow, Deny: cfg.Deny})
 	run, err2 := catalog.NewLayer("run", catalog.Policy{Allow: f.allow, Deny: f.deny})
-	box, err3 := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: cfg.sandbox.Allow, Deny: cfg.sandbox.Deny}, cfg.sandbox.AlsoAllow)
+	box, err3 := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: cfg.Sandbox.Allow, Deny: cfg.Sandbox.Deny}, cfg.Sandbox.AlsoAllow)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return catalog.Verdict{}, usageError(err, "")
 	}

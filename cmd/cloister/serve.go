@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cloister-wasm/cloister/host/gateway"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
@@ -104,7 +105,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 		return err
 	}
 	if f.http == "" {
-		f.http = cfg.serve.http
+		f.http = cfg.Serve.HTTP
 	} else if wrong := forms.Address(f.http); wrong != "" {
 		return usageError(fmt.Errorf("--http %s %s", f.http, wrong), "")
 	}
@@ -141,8 +142,8 @@ func interruptedOr(ctx context.Context, err error) error {
 
 // checkListen refuses addresses of other machines, unless somebody said which names
 // are served.
-func checkListen(address string, cfg *config) error {
-	if address == "" || len(cfg.serve.hosts) > 0 {
+func checkListen(address string, cfg *settings.Settings) error {
+	if address == "" || len(cfg.Serve.AllowedHosts) > 0 {
 		return nil
 	}
 	name, _, err := net.SplitHostPort(address)

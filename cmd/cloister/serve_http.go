@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host/gateway"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
@@ -94,10 +95,10 @@ func (s *service) warnOfReaders(path string) {
 
 // tokens gives the tokens of one kind, by name, and the file of the one that a person
 // can use; empty where all are of the configuration.
-func (s *service) tokens(flag, name string, configured map[string]secretSource, always bool) (map[string]string, string, error) {
+func (s *service) tokens(flag, name string, configured map[string]settings.Secret, always bool) (map[string]string, string, error) {
 	out := map[string]string{}
 	for who, source := range configured {
-		token, err := source.read()
+		token, err := source.Read()
 		if err != nil {
 			return nil, "", usageError(fmt.Errorf("the token %s: %w", who, err), "")
 		}
@@ -130,18 +131,18 @@ func (s *service) serveHTTP(ctx context.Context) error {
 	s.mu.Lock()
 	cfg := s.cfg
 	s.mu.Unlock()
-	o := gateway.HTTPOptions{AllowedOrigins: cfg.serve.origins}
-	if len(cfg.serve.hosts) > 0 {
-		o.AllowedHosts = cfg.serve.hosts
+	o := gateway.HTTPOptions{AllowedOrigins: cfg.Serve.AllowedOrigins}
+	if len(cfg.Serve.AllowedHosts) > 0 {
+		o.AllowedHosts = cfg.Serve.AllowedHosts
 	}
 	var err error
 	file := ""
-	if o.Tokens, file, err = s.tokens(s.flags.tokenFile, clientToken, cfg.serve.tokens, false); err != nil {
+	if o.Tokens, file, err = s.tokens(s.flags.tokenFile, clientToken, cfg.Serve.Tokens, false); err != nil {
 		return err
 	}
 	approvers := ""
 	if !s.flags.noApprovals {
-		if o.ApprovalTokens, approvers, err = s.tokens(s.flags.approvalsTokenFile, operatorToken, cfg.serve.approvalTokens, true); err != nil {
+		if o.ApprovalTokens, approvers, err = s.tokens(s.flags.approvalsTokenFile, operatorToken, cfg.Serve.ApprovalTokens, true); err != nil {
 			return err
 		}
 	}
@@ -178,7 +179,7 @@ func (s *service) listenForApprovals(context.Context) error {
 	s.mu.Lock()
 	cfg := s.cfg
 	s.mu.Unlock()
-	tokens, file, err := s.tokens(s.flags.approvalsTokenFile, operatorToken, cfg.serve.approvalTokens, true)
+	tokens, file, err := s.tokens(s.flags.approvalsTokenFile, operatorToken, cfg.Serve.ApprovalTokens, true)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
@@ -47,11 +48,11 @@ func (a *app) printClientConfig(f *serveFlags, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if cfg.found {
-		a.complain("note: "+cfg.file+" of this folder is not part of it: the client starts elsewhere", "--config names it")
+	if cfg.Found {
+		a.complain("note: "+cfg.File+" of this folder is not part of it: the client starts elsewhere", "--config names it")
 	}
 	if f.http == "" {
-		f.http = cfg.serve.http
+		f.http = cfg.Serve.HTTP
 	}
 	var server *clientServer
 	if f.http != "" {
@@ -74,9 +75,9 @@ func (a *app) printClientConfig(f *serveFlags, cmd *cobra.Command) error {
 }
 
 // clientByHTTP is a serve that runs already. The token is not printed.
-func (a *app) clientByHTTP(f *serveFlags, cfg *config, client string) (*clientServer, error) {
+func (a *app) clientByHTTP(f *serveFlags, cfg *settings.Settings, client string) (*clientServer, error) {
 	token := map[string]string{"claude": "${CLOISTER_TOKEN}", "cursor": "${env:CLOISTER_TOKEN}", "vscode": "${input:cloister-token}"}[client]
-	if f.tokenFile != "" || len(cfg.serve.tokens) == 0 {
+	if f.tokenFile != "" || len(cfg.Serve.Tokens) == 0 {
 		path, err := tokenFile(f.tokenFile, clientToken)
 		if err != nil {
 			return nil, err

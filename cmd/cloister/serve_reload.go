@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/cloister-wasm/cloister/host/settings"
 )
 
 // lookEvery is how often files are looked at for changes.
@@ -45,10 +47,10 @@ func (s *service) watch(ctx context.Context) {
 func (s *service) fingerprint() string {
 	f := &s.flags.tools
 	var files []string
-	if name, err := configPath(f.config); err == nil && name != "" {
+	if name, _, err := settings.Locate(f.config); err == nil && name != "" {
 		files = append(files, name)
 	}
-	if name, err := userListPath(); err == nil {
+	if name, err := (settings.Places{}).ServerList(); err == nil {
 		files = append(files, name)
 	}
 	if dir, err := storeDir(); err == nil {
@@ -60,9 +62,9 @@ func (s *service) fingerprint() string {
 	s.mu.Lock()
 	cfg := s.cfg
 	s.mu.Unlock()
-	files = append(files, cfg.policy.files...)
-	if choice, err := chooseLock(f.lock, cfg); err == nil {
-		files = append(files, choice.path)
+	files = append(files, cfg.Policies...)
+	if choice, err := lockFileOf(f.lock, cfg); err == nil {
+		files = append(files, choice.Path)
 	}
 	if name, err := policyPath(f.trust, cfg); err == nil {
 		files = append(files, name)
@@ -97,7 +99,7 @@ func (s *service) reload(ctx context.Context) {
 		fail(err)
 		return
 	}
-	policy, err := cfg.toolPolicy()
+	policy, err := toolPolicy(cfg)
 	if err != nil {
 		fail(err)
 		return
@@ -129,7 +131,7 @@ func (s *service) reload(ctx context.Context) {
 }
 
 // take puts plugins and servers into the host. The caller holds mu.
-func (s *service) take(ctx context.Context, cfg *config, set *pluginSet) error {
+func (s *service) take(ctx context.Context, cfg *settings.Settings, set *pluginSet) error {
 	oldSet, oldCfg := s.set, s.cfg
 	if needsRestart(oldCfg, cfg) {
 		s.log.Warn("the configuration has other settings of tools, serve or approvals; they count after a new start")
@@ -149,9 +151,9 @@ func (s *service) take(ctx context.Context, cfg *config, set *pluginSet) error {
 }
 
 // needsRestart says whether settings differ that a running host keeps.
-func needsRestart(old, now *config) bool {
+func needsRestart(old, now *settings.Settings) bool {
 	old, now = new(*old), new(*now)
-	old.codeMode.Enabled, now.codeMode.Enabled = !old.turnedOff, !now.turnedOff // a flag may have turned it off
-	return !reflect.DeepEqual(old.codeMode, now.codeMode) || !reflect.DeepEqual(old.allow, now.allow) || !reflect.DeepEqual(old.deny, now.deny) ||
-		!reflect.DeepEqual(old.sandbox, now.sandbox) || !reflect.DeepEqual(old.serve, now.serve) || old.approvals != now.approvals
+	old.CodeMode.Enabled, now.CodeMode.Enabled = !old.CodeModeOff, !now.CodeModeOff // a flag may have turned it off
+	return !reflect.DeepEqual(old.CodeMode, now.CodeMode) || !reflect.DeepEqual(old.Allow, now.Allow) || !reflect.DeepEqual(old.Deny, now.Deny) ||
+		!reflect.DeepEqual(old.Sandbox, now.Sandbox) || !reflect.DeepEqual(old.Serve, now.Serve) || old.Approvals != now.Approvals
 }

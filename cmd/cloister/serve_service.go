@@ -16,6 +16,7 @@ import (
 	"github.com/cloister-wasm/cloister/host/debug"
 	"github.com/cloister-wasm/cloister/host/gateway"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
@@ -45,8 +46,8 @@ type service struct {
 }
 
 // startService opens everything. Nothing is served yet.
-func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *service, err error) {
-	cfg.codeMode.Enabled = !f.noCodeMode && !cfg.turnedOff
+func (a *app) startService(ctx context.Context, f *serveFlags, cfg *settings.Settings) (s *service, err error) {
+	cfg.CodeMode.Enabled = !f.noCodeMode && !cfg.CodeModeOff
 	s = &service{app: a, flags: f, log: a.logger(f.verbose), session: &session{cfg: cfg}}
 	defer func() {
 		if err != nil {
@@ -59,13 +60,13 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *
 	if s.debug, err = debugging(a.logger(true)); err != nil {
 		return s, err
 	}
-	policy, err := cfg.toolPolicy()
+	policy, err := toolPolicy(cfg)
 	if err != nil {
 		return s, err
 	}
 	s.policy.set(policy)
-	o := sessionOptions{host: host.Options{Trace: s.debug.Trace(s.trace), ApprovalTTL: cfg.approvals.ttl, Policy: &s.policy}}
-	elicit := !f.noElicit && !cfg.approvals.noElicit
+	o := sessionOptions{host: host.Options{Trace: s.debug.Trace(s.trace), ApprovalTTL: cfg.Approvals.TTL, Policy: &s.policy}}
+	elicit := !f.noElicit && !cfg.Approvals.NoElicit
 	if elicit || !f.noApprovals {
 		s.approvals = host.NewApprovalQueue()
 		o.host.Approve, o.host.ApprovalHint = s.approvals.Approve, f.approvalHint()
@@ -91,8 +92,8 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *
 		return s, err
 	}
 	opts.Plugins, opts.MCP = s.set.plugins, s.mcp.servers
-	if len(cfg.serve.tokens) > 1 { // nobody takes all places for programs that wait
-		opts.MaxSuspendedPerSender = max(1, cfg.codeMode.MaxSuspendedRuns/2)
+	if len(cfg.Serve.Tokens) > 1 { // nobody takes all places for programs that wait
+		opts.MaxSuspendedPerSender = max(1, cfg.CodeMode.MaxSuspendedRuns/2)
 	}
 	if s.host, err = host.New(ctx, &opts); err != nil {
 		return s, hostError(err)
@@ -101,8 +102,8 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *config) (s *
 		return s, err
 	}
 	s.gateway, err = gateway.New(gateway.Options{
-		Host: s.host, Approvals: s.approvals, Elicit: elicit, Scope: s.scope, Instructions: cfg.serve.instructions,
-		Name: "cloister", Version: readVersion().Version, Limits: cfg.serve.limits, Logger: s.log,
+		Host: s.host, Approvals: s.approvals, Elicit: elicit, Scope: s.scope, Instructions: cfg.Serve.Instructions,
+		Name: "cloister", Version: readVersion().Version, Limits: cfg.Serve.Limits, Logger: s.log,
 	})
 	return s, hostError(err)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/plugins"
 )
@@ -73,7 +74,7 @@ const cliAgent = "cloister-cli"
 
 // session is a host with one run, for the length of one command.
 type session struct {
-	cfg  *config
+	cfg  *settings.Settings
 	host *host.Host
 	run  *host.Run
 	set  *pluginSet
@@ -144,24 +145,24 @@ func (f *toolFlags) open(ctx context.Context, o sessionOptions) (s *session, err
 // --root is opened.
 func (s *session) options(f *toolFlags, o *sessionOptions) (host.Options, error) {
 	cfg, opts := s.cfg, o.host
-	if o.mustRun && cfg.turnedOff {
-		return opts, usageError(fmt.Errorf("%s turns code mode off", cfg.file), "set tools.codeMode to true there, or remove the key")
+	if o.mustRun && cfg.CodeModeOff {
+		return opts, usageError(fmt.Errorf("%s turns code mode off", cfg.File), "set tools.codeMode to true there, or remove the key")
 	}
 	if err := f.checkRules(); err != nil {
 		return opts, err
 	}
 	if o.limits != nil {
-		if err := o.limits(&cfg.codeMode); err != nil {
+		if err := o.limits(&cfg.CodeMode); err != nil {
 			return opts, err
 		}
 	}
-	opts.CodeMode = cfg.codeMode
-	opts.Allow, opts.Deny, opts.Sandbox = cfg.allow, cfg.deny, cfg.sandbox
+	opts.CodeMode = cfg.CodeMode
+	opts.Allow, opts.Deny, opts.Sandbox = cfg.Allow, cfg.Deny, cfg.Sandbox
 	opts.CacheDir = os.Getenv("CLOISTER_CACHE_DIR")
 	opts.Tools = append(slices.Clone(opts.Tools), coreTools()...)
 	if opts.Policy == nil {
 		var err error
-		if opts.Policy, err = cfg.toolPolicy(); err != nil {
+		if opts.Policy, err = toolPolicy(cfg); err != nil {
 			return opts, err
 		}
 	}

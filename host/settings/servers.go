@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -12,67 +12,63 @@ import (
 	"github.com/cloister-wasm/cloister/internal/json5"
 )
 
-// mcpConfig is what the configuration and the user's own list say about MCP
-// servers. Each name is there once.
-type mcpConfig struct {
-	servers []mcpServer
-	// shadowed are servers of the user's list that are not used: the configuration
-	// file has others of the same names.
-	shadowed []mcpServer
-}
-
-// mcpServer is a server with the file that says so.
-type mcpServer struct {
+// Server is an MCP server with the file that says so.
+type Server struct {
 	mcp.Server
-	file string
-	// user says that the file is the user's own list.
-	user bool
+	// File is the configuration file, or the user's own list.
+	File string
+	// User says that it is the user's own list.
+	User bool
 }
 
-// find gives the server of a name that is used, or nil.
-func (m *mcpConfig) find(name string) *mcpServer {
-	for i := range m.servers {
-		if m.servers[i].Name == name {
-			return &m.servers[i]
+// Server gives the server of a name that is used, or nil. It points into Servers.
+func (s *Settings) Server(name string) *Server {
+	for i := range s.Servers {
+		if s.Servers[i].Name == name {
+			return &s.Servers[i]
 		}
 	}
 	return nil
 }
 
-// names are the names of all servers.
-func (m *mcpConfig) names() []string {
-	names := []string{}
-	for _, s := range m.servers {
-		names = append(names, s.Name)
+// ServerNames are the names of Servers, in their order.
+func (s *Settings) ServerNames() []string {
+	names := make([]string, len(s.Servers))
+	for i := range s.Servers {
+		names[i] = s.Servers[i].Name
 	}
 	return names
 }
 
 // readMCP is the shape of the section `mcp`. Servers start commands, read secrets
 // and open connections, so that a file which nobody named cannot have any.
-func (c *config) readMCP(r *configReader) keys {
-	return keys{"servers": c.plugins.trusted(r, c.mcp.readServers(r))}
+func (s *Settings) readMCP(r *reader) keys {
+	return keys{"servers": r.trusted(r.servers(&s.Servers))}
 }
 
-// readServers reads servers by their names.
-func (m *mcpConfig) readServers(r *configReader) keyReader {
+// servers reads servers by their names.
+func (r *reader) servers(to *[]Server) keyReader {
 	return func(n *json5.Node, path string) {
 		isObject := r.members(n, path, "an object of servers by name", forms.ServerName, func(name string, v *json5.Node, at string) {
-			s := mcpServer{file: r.root.File(), Server: mcp.Server{Name: name}}
+			s := Server{File: r.root.File(), Server: mcp.Server{Name: name}}
 			r.server(&s.Server, v, at)
-			m.servers = append(m.servers, s)
+			*to = append(*to, s)
 		})
 		if isObject && len(r.faults) == 0 {
-			m.resolve(r.root.File())
-			m.check(r, n, path)
+			resolveServers(*to, r.root.File())
+			r.checkServers(*to, n, path)
 		}
 	}
 }
 
-// check reports what the library finds wrong: members that do not go together, and
-// more.
-func (m *mcpConfig) check(r *configReader, n *json5.Node, path string) {
-	manager, err := mcp.New(m.list(), nil)
+// checkServers reports what the library finds wrong: members that do not go together,
+// and more.
+func (r *reader) checkServers(servers []Server, n *json5.Node, path string) {
+	list := make([]mcp.Server, len(servers))
+	for i := range servers {
+		list[i] = servers[i].Server
+	}
+	manager, err := mcp.New(list, nil)
 	if err == nil {
 		err = manager.Close()
 	}
@@ -87,17 +83,8 @@ func (m *mcpConfig) check(r *configReader, n *json5.Node, path string) {
 	}
 }
 
-// list is the servers as the library takes them.
-func (m *mcpConfig) list() []mcp.Server {
-	out := make([]mcp.Server, len(m.servers))
-	for i := range m.servers {
-		out[i] = m.servers[i].Server
-	}
-	return out
-}
-
 // server reads one server.
-func (r *configReader) server(s *mcp.Server, n *json5.Node, path string) {
+func (r *reader) server(s *mcp.Server, n *json5.Node, path string) {
 	l := &s.Limits
 	millis := func(to *time.Duration, most time.Duration) keyReader {
 		return r.count(1, int(most/time.Millisecond), func(n int) { *to = time.Duration(n) * time.Millisecond })
@@ -130,7 +117,7 @@ func (r *configReader) server(s *mcp.Server, n *json5.Node, path string) {
 }
 
 // values reads variables or headers. check gives what is wrong with a name.
-func (r *configReader) values(to *map[string]mcp.Value, check func(string) string) keyReader {
+func (r *reader) values(to *map[string]mcp.Value, check func(string) string) keyReader {
 	return func(n *json5.Node, path string) {
 		*to = map[string]mcp.Value{}
 		r.members(n, path, "an object", check, func(name string, m *json5.Node, at string) {
@@ -142,7 +129,7 @@ func (r *configReader) values(to *map[string]mcp.Value, check func(string) strin
 }
 
 // value reads a value, written down where that is allowed, or the place of a secret.
-func (r *configReader) value(to *mcp.Value, plain bool) keyReader {
+func (r *reader) value(to *mcp.Value, plain bool) keyReader {
 	return func(n *json5.Node, path string) {
 		switch {
 		case n.Kind == json5.String && plain:
@@ -176,7 +163,7 @@ func (r *configReader) value(to *mcp.Value, plain bool) keyReader {
 	}
 }
 
-func (r *configReader) oauth(to **mcp.OAuth) keyReader {
+func (r *reader) oauth(to **mcp.OAuth) keyReader {
 	return func(n *json5.Node, path string) {
 		*to = &mcp.OAuth{}
 		r.object(n, path, keys{
@@ -190,19 +177,19 @@ func (r *configReader) oauth(to **mcp.OAuth) keyReader {
 	}
 }
 
-func (r *configReader) approval(to *host.Approval) keyReader {
+func (r *reader) approval(to *host.Approval) keyReader {
 	return r.text((*string)(to), forms.Approval)
 }
 
-// resolve makes paths those of the file's folder. A command without a slash is
+// resolveServers makes paths those of the file's folder. A command without a slash is
 // looked up on the PATH.
-func (m *mcpConfig) resolve(file string) {
+func resolveServers(servers []Server, file string) {
 	// The folder of a file that was just read is known.
 	if full, err := filepath.Abs(file); err == nil {
 		file = full
 	}
-	for i := range m.servers {
-		s := &m.servers[i]
+	for i := range servers {
+		s := &servers[i]
 		s.Dir = besideFile(file, s.Dir)
 		if strings.ContainsRune(s.Command, '/') || strings.ContainsRune(s.Command, filepath.Separator) {
 			s.Command = besideFile(file, s.Command)

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func (d *document) set(path []string, value json.RawMessage) ([]byte, error) {
 	key := path[depth]
 	whole := value
 	for i := len(path) - 1; i > depth; i-- {
-		whole = marshalPlain(map[string]json.RawMessage{path[i]: whole})
+		whole = schema.Marshal(map[string]json.RawMessage{path[i]: whole})
 	}
 	var text []byte
 	if m := at.Member(key); m != nil {
@@ -159,7 +159,7 @@ func (d *document) insert(object *json5.Node, key string, value json.RawMessage)
 		}
 	}
 	at = afterNote(text, at)
-	member := "\n" + indent + string(marshalPlain(key)) + ": " + laidOut(value, indent) + tail
+	member := "\n" + indent + string(schema.Marshal(key)) + ": " + laidOut(value, indent) + tail
 	rest := at
 	for rest < len(text) && (text[rest] == ' ' || text[rest] == '\t') {
 		rest++

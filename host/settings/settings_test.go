@@ -1,7 +1,8 @@
-package main
+package settings
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +16,11 @@ import (
 	"github.com/cloister-wasm/cloister/internal/json5"
 )
 
+var update = flag.Bool("update", false, "write the answers of testdata/config anew")
+
 // Each file of testdata/config holds a configuration and what it means, or what
 // is said about its faults. -update writes the answers.
-func TestConfigGolden(t *testing.T) {
+func TestGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "config", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
@@ -31,7 +34,7 @@ func TestConfigGolden(t *testing.T) {
 			if len(ar.Files) != 2 {
 				t.Fatalf("%s holds %d files, not a configuration and its answer", file, len(ar.Files))
 			}
-			got := explainConfig(parseConfig(ar.Files[0].Name, ar.Files[0].Data))
+			got := explain(Parse(ar.Files[0].Name, ar.Files[0].Data))
 			if *update {
 				ar.Files[1].Data = []byte(got)
 				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
@@ -46,7 +49,7 @@ func TestConfigGolden(t *testing.T) {
 	}
 }
 
-func explainConfig(c *config, err error) string {
+func explain(c *Settings, err error) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
@@ -56,51 +59,52 @@ func explainConfig(c *config, err error) string {
 		}
 		return fmt.Sprintf("%q", l)
 	}
-	m := c.codeMode
+	m := c.CodeMode
 	return fmt.Sprintf(`codeMode: enabled=%v off=%v languages=%q timeoutMs=%d memory=%d output=%d snapshot=%d pending=%d ttl=%d search=%d/%d runs=%d
 allow: %s
 deny: %s
 sandbox: allow %s, alsoAllow %s, deny %s
 plugins: dirs %s, allowUnsignedUnsafe %v
-`, m.Enabled, c.turnedOff, m.Languages, m.TimeoutMs, m.MemoryLimitBytes, m.MaxOutputBytes, m.MaxSnapshotBytes, m.MaxPendingToolCalls,
+`, m.Enabled, c.CodeModeOff, m.Languages, m.TimeoutMs, m.MemoryLimitBytes, m.MaxOutputBytes, m.MaxSnapshotBytes, m.MaxPendingToolCalls,
 		m.SnapshotTTLSeconds, m.SearchDefaultLimit, m.MaxSearchLimit, m.MaxSuspendedRuns,
-		list(c.allow), list(c.deny), list(c.sandbox.Allow), list(c.sandbox.AlsoAllow), list(c.sandbox.Deny), list(c.dirs), c.allowUnsigned)
+		list(c.Allow), list(c.Deny), list(c.Sandbox.Allow), list(c.Sandbox.AlsoAllow), list(c.Sandbox.Deny), list(c.Plugins.Dirs), c.Plugins.AllowUnsignedUnsafe)
 }
 
-func TestConfigErrorsAreTyped(t *testing.T) {
-	_, err := parseConfig("c.json5", []byte(`{tool: 1}`))
-	var ce *configError
-	if !errors.As(err, &ce) || !errors.Is(err, host.ErrConfig) || len(ce.faults) != 1 {
+func TestErrorsAreTyped(t *testing.T) {
+	_, err := Parse("c.json5", []byte(`{tool: 1}`))
+	var ce *Error
+	if !errors.As(err, &ce) || !errors.Is(err, host.ErrConfig) || len(ce.Faults) != 1 {
 		t.Errorf("got %#v", err)
 	}
-	_, err = parseConfig("c.json5", []byte(`{`))
+	_, err = Parse("c.json5", []byte(`{`))
 	var se *json5.SyntaxError
 	if !errors.As(err, &se) {
 		t.Errorf("got %#v", err)
 	}
 }
 
-func TestConfigPathOrder(t *testing.T) {
+func TestLocateOrder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	check := func(flag, want string) {
+	check := func(name, want string) {
 		t.Helper()
-		if got, err := configPath(flag); got != want || err != nil {
-			t.Errorf("configPath(%q) = %q, %v; want %q", flag, got, err, want)
+		got, found, err := Locate(name)
+		if got != want || found != (want == FileName) || err != nil {
+			t.Errorf("Locate(%q) = %q, %v, %v; want %q", name, got, found, err, want)
 		}
 	}
 	t.Setenv("CLOISTER_CONFIG", "")
 	check("", "")
-	if err := os.WriteFile(configName, []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(FileName, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check("", configName)
+	check("", FileName)
 	t.Setenv("CLOISTER_CONFIG", "env.json5")
 	check("", "env.json5")
 	check("flag.json5", "flag.json5")
 }
 
 // A file that is too large is refused, and not read as a whole.
-func TestConfigTooLarge(t *testing.T) {
+func TestTooLarge(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "big.json5")
 	f, err := os.Create(name)
 	if err != nil {
@@ -110,8 +114,8 @@ func TestConfigTooLarge(t *testing.T) {
 	if err := f.Truncate(1 << 40); err != nil {
 		t.Skip("no sparse files here:", err)
 	}
-	_, err = loadConfig(name)
-	if codeOf(err) != exitUsage || !errors.Is(err, json5.ErrTooLarge) {
+	_, err = Load(&Options{File: name})
+	if !errors.Is(err, json5.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -134,7 +138,7 @@ func FuzzConfig(f *testing.F) {
 		if data == nil {
 			data = []byte{}
 		}
-		c, err := parseConfig("f.json5", data)
+		c, err := Parse("f.json5", data)
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				if !strings.HasPrefix(line, "f.json5:") {
@@ -143,11 +147,11 @@ func FuzzConfig(f *testing.F) {
 			}
 			return
 		}
-		if diff := cmp.Diff(c.codeMode.Clamped(), c.codeMode); diff != "" {
+		if diff := cmp.Diff(c.CodeMode.Clamped(), c.CodeMode); diff != "" {
 			t.Errorf("%q: %s", data, diff)
 		}
-		if c.codeMode.Enabled == c.turnedOff {
-			t.Errorf("%q: enabled and turned off are both %v", data, c.turnedOff)
+		if c.CodeMode.Enabled == c.CodeModeOff {
+			t.Errorf("%q: enabled and turned off are both %v", data, c.CodeModeOff)
 		}
 	})
 }

@@ -1,6 +1,7 @@
-package main
+package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,40 +12,9 @@ import (
 	"unicode"
 
 	"github.com/cloister-wasm/cloister/host"
-	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 	"github.com/cloister-wasm/cloister/internal/suggest"
 )
-
-// configError lists the faults of a configuration file in the order of the file.
-// It unwraps to host.ErrConfig.
-type configError struct{ faults []configFault }
-
-type configFault struct {
-	file    string
-	pos     json5.Pos
-	key     string // path of the setting, such as tools.codeMode.timeoutMs
-	message string
-}
-
-func (f configFault) String() string {
-	if f.key == "" {
-		return fmt.Sprintf("%s:%s: %s", f.file, f.pos, f.message)
-	}
-	return fmt.Sprintf("%s:%s: %s: %s", f.file, f.pos, f.key, f.message)
-}
-
-// Error gives one line for each fault.
-func (e *configError) Error() string {
-	lines := make([]string, len(e.faults))
-	for i, f := range e.faults {
-		lines[i] = f.String()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Unwrap makes errors.Is(err, host.ErrConfig) true.
-func (e *configError) Unwrap() error { return host.ErrConfig }
 
 // keyReader reads the value of a key; path is the key's own, for faults.
 type keyReader func(n *json5.Node, path string)
@@ -52,28 +22,50 @@ type keyReader func(n *json5.Node, path string)
 // keys are the keys of an object.
 type keys map[string]keyReader
 
-// configReader walks a file and collects faults.
-type configReader struct {
+// reader walks a file and collects faults.
+type reader struct {
 	root   *json5.Node
-	faults []configFault
+	faults []Fault
+	// trusting are faults of a file that nobody named: the settings that count in one
+	// that the user named, only.
+	trusting []Fault
 }
 
-func (r *configReader) err() error {
-	slices.SortStableFunc(r.faults, func(a, b configFault) int {
-		if a.pos.Line != b.pos.Line {
-			return a.pos.Line - b.pos.Line
-		}
-		return a.pos.Column - b.pos.Column
+// sorted gives the faults in the order of the file.
+func sorted(faults []Fault) []Fault {
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		return cmp.Or(a.Line-b.Line, a.Column-b.Column)
 	})
-	return &configError{r.faults}
+	return faults
 }
 
-func (r *configReader) fault(pos json5.Pos, key, format string, args ...any) {
-	r.faults = append(r.faults, configFault{r.root.File(), pos, key, fmt.Sprintf(format, args...)})
+// err reports the faults; nil if there are none.
+func (r *reader) err() error {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	return &Error{Faults: sorted(r.faults)}
+}
+
+func (r *reader) fault(pos json5.Pos, key, format string, args ...any) {
+	r.faults = append(r.faults, Fault{r.root.File(), pos.Line, pos.Column, key, fmt.Sprintf(format, args...)})
+}
+
+// trusted notes that the setting counts in a file that the user named, only.
+func (r *reader) trusted(read keyReader) keyReader {
+	return func(n *json5.Node, path string) {
+		r.onlyNamed(n, path)
+		read(n, path)
+	}
+}
+
+func (r *reader) onlyNamed(n *json5.Node, path string) {
+	r.trusting = append(r.trusting, Fault{r.root.File(), n.Pos.Line, n.Pos.Column, path,
+		"only a file that somebody named may decide this; this one was merely found in the working folder"})
 }
 
 // object reads the members of an object.
-func (r *configReader) object(n *json5.Node, path string, known keys) {
+func (r *reader) object(n *json5.Node, path string, known keys) {
 	if n.Kind != json5.Object {
 		r.fault(n.Pos, path, "must be an object, not %s", kindOf(n))
 		return
@@ -92,7 +84,7 @@ func (r *configReader) object(n *json5.Node, path string, known keys) {
 // members reads an object with keys of the user's choice. what says what it must be;
 // check gives what is wrong with a key, if anything, and nil takes all. It says false
 // if n is no object.
-func (r *configReader) members(n *json5.Node, path, what string, check func(string) string, read func(key string, v *json5.Node, path string)) bool {
+func (r *reader) members(n *json5.Node, path, what string, check func(string) string, read func(key string, v *json5.Node, path string)) bool {
 	if n.Kind != json5.Object {
 		r.fault(n.Pos, path, "must be %s, not %s", what, kindOf(n))
 		return false
@@ -110,7 +102,7 @@ func (r *configReader) members(n *json5.Node, path, what string, check func(stri
 	return true
 }
 
-func (r *configReader) unknown(pos json5.Pos, path, key string, known []string) {
+func (r *reader) unknown(pos json5.Pos, path, key string, known []string) {
 	if near := suggest.Closest(key, known); near != "" {
 		r.fault(pos, path, "unknown key; did you mean %s?", near)
 		return
@@ -118,47 +110,12 @@ func (r *configReader) unknown(pos json5.Pos, path, key string, known []string) 
 	r.fault(pos, path, "unknown key; known here: %s", strings.Join(known, ", "))
 }
 
-func (r *configReader) section(known keys) keyReader {
+func (r *reader) section(known keys) keyReader {
 	return func(n *json5.Node, path string) { r.object(n, path, known) }
 }
 
-func (r *configReader) boolean(to *bool) keyReader {
-	return func(n *json5.Node, path string) {
-		if n.Kind != json5.Bool {
-			r.fault(n.Pos, path, "must be true or false, not %s", kindOf(n))
-			return
-		}
-		*to = n.Bool
-	}
-}
-
-// strings reads a list, which is not nil afterwards: an empty list and an absent
-// one differ. check gives what is wrong with an element, if anything.
-func (r *configReader) strings(to *[]string, check func(string) string) keyReader {
-	return func(n *json5.Node, path string) {
-		if n.Kind != json5.Array {
-			r.fault(n.Pos, path, "must be an array of strings, not %s", kindOf(n))
-			return
-		}
-		*to = []string{}
-		for i, e := range n.Elements {
-			key := fmt.Sprintf("%s[%d]", path, i)
-			if e.Kind != json5.String {
-				r.fault(e.Pos, key, "must be a string, not %s", kindOf(e))
-				continue
-			}
-			if wrong := check(e.Text); wrong != "" {
-				r.fault(e.Pos, key, "%s", wrong)
-			}
-			*to = append(*to, e.Text)
-		}
-	}
-}
-
-func (r *configReader) rules(to *[]string) keyReader { return r.strings(to, forms.Rule) }
-
 // notJSON reports a number that JSON lacks at its own place.
-func (r *configReader) notJSON(n *json5.Node, path string, err error) {
+func (r *reader) notJSON(n *json5.Node, path string, err error) {
 	var nj *json5.NotJSONError
 	if errors.As(err, &nj) {
 		for _, m := range n.Members {
@@ -173,7 +130,7 @@ func (r *configReader) notJSON(n *json5.Node, path string, err error) {
 }
 
 // hostFaults gives the library's faults their places in the file.
-func (r *configReader) hostFaults(n *json5.Node, path string, err error) {
+func (r *reader) hostFaults(n *json5.Node, path string, err error) {
 	var ce *host.ConfigError
 	if !errors.As(err, &ce) {
 		r.fault(n.Pos, path, "%v", err)
