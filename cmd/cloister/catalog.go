@@ -163,7 +163,7 @@ func (f *catalogFlags) open(ctx context.Context, fn func(*session) error) error 
 	}
 	defer s.close()
 	if f.tools.strict { // otherwise list shows what is refused
-		if err := s.notes(nil, true); err != nil {
+		if err := strictly(setupNotes(s.Setup)); err != nil {
 			return err
 		}
 	}

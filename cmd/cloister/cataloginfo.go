@@ -71,13 +71,13 @@ type driftInfo struct {
 func (s *session) info() *catalogInfo {
 	in := &catalogInfo{
 		Tools: nonNil(s.run.Catalog()), Namespaces: []namespaceInfo{}, Plugins: []pluginInfo{},
-		Refused: refusedJSON(s.set.refused), Drifted: []driftInfo{}, Servers: s.serverInfos(),
+		Refused: refusedJSON(s.Plugins().Refused), Drifted: []driftInfo{}, Servers: s.serverInfos(),
 	}
 	visible := map[string]bool{}
 	for _, e := range in.Tools {
 		visible[e.ID] = true
 	}
-	for _, p := range s.set.plugins {
+	for _, p := range s.Plugins().Loaded {
 		m, o := p.Manifest(), p.Origin()
 		if slices.ContainsFunc(m.Tools, func(t plugins.Tool) bool { return visible[toolID(m.ID, t.Name)] }) {
 			in.Plugins = append(in.Plugins, pluginInfo{m.ID, m.Version, o.Unsigned, o.Publisher, o.Signer, o.Ref, o.Digest})
@@ -97,7 +97,7 @@ func (s *session) info() *catalogInfo {
 			in.Namespaces = append(in.Namespaces, ns)
 		}
 	}
-	for _, err := range s.host.Drift() {
+	for _, err := range s.Host().Drift() {
 		d := driftInfo{Text: err.Error()}
 		var de *lock.DriftError
 		if errors.As(err, &de) {
@@ -111,17 +111,14 @@ func (s *session) info() *catalogInfo {
 // serverInfos says how the MCP servers stand.
 func (s *session) serverInfos() []serverInfo {
 	out := []serverInfo{}
-	for _, m := range s.cfg.Shadowed {
-		out = append(out, serverInfo{Name: m.Name, State: "shadowed", Error: fmt.Sprintf("%s has another of that name, and this one of %s is not used", s.cfg.File, m.File)})
-	}
-	if s.mcp == nil || s.mcp.manager == nil {
-		return out
+	for _, m := range s.Settings().Shadowed {
+		out = append(out, serverInfo{Name: m.Name, State: "shadowed", Error: fmt.Sprintf("%s has another of that name, and this one of %s is not used", s.Settings().File, m.File)})
 	}
 	hosts := map[string]host.MCPStatus{}
-	for _, h := range s.host.MCPStatus() {
+	for _, h := range s.Host().MCPStatus() {
 		hosts[h.Name] = h
 	}
-	for _, m := range s.mcp.manager.Status() {
+	for _, m := range s.Servers().Status() {
 		h := hosts[m.Name]
 		in := serverInfo{Name: m.Name, State: string(m.State), Tools: h.Tools, Server: m.ServerName, Version: m.ServerVersion}
 		if h.Err != nil {

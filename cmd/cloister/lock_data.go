@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 	"github.com/cloister-wasm/cloister/plugins/store"
@@ -48,7 +49,7 @@ func drifted(l *lock.File, e *store.Entry, m *plugins.Manifest) bool {
 	if l.CheckPlugin(e.ID, e.Digest, e.Signer) != nil {
 		return true
 	}
-	for id, t := range toolsOf(m) {
+	for id, t := range setup.LockTools(m) {
 		if l.CheckTool(id, t) != nil {
 			return true
 		}
@@ -80,7 +81,7 @@ func changeDataLock(change func(*lock.File)) (err error) {
 func takePlugin(l *lock.File, e *store.Entry, m *plugins.Manifest) {
 	dropPlugin(l, e.ID)
 	l.Plugins[e.ID] = lock.Plugin{Version: e.Version, Digest: e.Digest, Publisher: e.Publisher, Signer: e.Signer}
-	for id, t := range toolsOf(m) {
+	for id, t := range setup.LockTools(m) {
 		l.Tools[id] = t
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 	"github.com/cloister-wasm/cloister/plugins/trust"
@@ -27,11 +28,15 @@ type lockState struct {
 
 // lockState reads both. ids may name plugins under development to be locked too.
 func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error) {
-	cfg, err := loadConfig(f.tools.config)
+	cfg, err := f.tools.load()
 	if err != nil {
 		return nil, err
 	}
-	choice, err := lockFileOf(f.tools.lock, cfg)
+	choice, err := cfg.Places.LockFile(cfg)
+	if err != nil {
+		return nil, placeFault(err)
+	}
+	o, err := f.tools.setup(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +48,18 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 	if err != nil {
 		return nil, usageError(err, "")
 	}
-	set := &pluginSet{}
-	defer set.close()
-	if err := f.tools.fill(ctx, cfg, plugins.LoadOptions{}, set); err != nil {
-		return nil, err
+	set, err := setup.LoadPlugins(ctx, o, nil)
+	if err != nil {
+		return nil, setupFault(ctx, err)
 	}
-	s.refused = set.refused
+	defer func() { _ = set.Close() }() // nobody has used them
+	s.refused = set.Refused
 	unknown, err := notLoaded(set)
 	if err != nil {
 		return nil, err
 	}
 	s.keep(set, unknown)
-	for _, p := range set.plugins {
+	for _, p := range set.Loaded {
 		o := p.Origin()
 		switch {
 		case !p.Unsigned():
@@ -62,11 +67,11 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 		case len(s.file.PluginTools(p.ID())) == 0 && !slices.Contains(ids, p.ID()):
 			continue
 		}
-		maps.Copy(s.now.Tools, toolsOf(p.Manifest()))
+		maps.Copy(s.now.Tools, setup.LockTools(p.Manifest()))
 	}
-	manager, err := f.tools.newManager(cfg, nil)
-	if manager == nil || err != nil {
-		return s, err
+	manager, err := setup.NewManager(o)
+	if err != nil {
+		return nil, setupFault(ctx, err)
 	}
 	err = s.addServers(freshServers(ctx, manager, ids), cfg, ids)
 	return s, errors.Join(err, manager.Close())
@@ -74,9 +79,9 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 
 // notLoaded are the installed plugins of which nothing can be said: those that are
 // disabled, and those that are refused.
-func notLoaded(set *pluginSet) (map[string]bool, error) {
+func notLoaded(set *setup.Plugins) (map[string]bool, error) {
 	out := map[string]bool{}
-	for _, e := range set.refused {
+	for _, e := range set.Refused {
 		out[e.Plugin] = true
 	}
 	s, err := existingStore()
@@ -97,9 +102,9 @@ func notLoaded(set *pluginSet) (map[string]bool, error) {
 
 // keep takes over what this command knows nothing about: tools of other sources,
 // and plugins that are installed but not loaded or under development elsewhere.
-func (s *lockState) keep(set *pluginSet, unknown map[string]bool) {
+func (s *lockState) keep(set *setup.Plugins, unknown map[string]bool) {
 	loaded := map[string]bool{}
-	for _, p := range set.plugins {
+	for _, p := range set.Loaded {
 		loaded[p.ID()] = true
 	}
 	for id, p := range s.file.Plugins {

@@ -109,7 +109,7 @@ func (a *app) listServers(file string, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(list)
 	}
-	for _, note := range mcpNotes(nil, nil, cfg) {
+	for _, note := range shadowedNotes(cfg) {
 		a.complain("note: "+note, "")
 	}
 	return a.write(serversText(a.stdout, list))

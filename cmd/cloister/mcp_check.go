@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/host/setup"
 )
 
 func (a *app) mcpTest() *cobra.Command {
@@ -66,10 +68,12 @@ func (a *app) testServer(ctx context.Context, file, name string, asJSON bool) er
 // standard error is part of the error.
 func (a *app) probe(ctx context.Context, s *mcp.Server) (report *mcp.Report, err error) {
 	lines := &lastLines{}
-	one := []mcp.Server{*s}
-	manager, err := newManager(one, &mcp.Options{Stderr: lines.add, Authorize: a.authorizer(one)})
+	one := &settings.Settings{Servers: []settings.Server{{Server: *s}}}
+	manager, err := setup.NewManager(&setup.Options{Settings: one, MCP: mcp.Options{
+		Version: readVersion().Version, Stderr: lines.add, Authorize: a.authorizer([]mcp.Server{*s}),
+	}})
 	if err != nil {
-		return nil, err
+		return nil, setupFault(ctx, err)
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }()
 	report, err = manager.Test(ctx, s.Name)

@@ -11,57 +11,13 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // dropServer forgets the tools of a server.
 func dropServer(l *lock.File, server string) {
 	maps.DeleteFunc(l.Tools, func(id string, _ lock.Tool) bool { return lock.ServerOf(id) == server })
-}
-
-// heldTo says whether a server's tools have to be in a lock file. One that knows a
-// tool of the server always counts. Otherwise servers of the user's own list are held
-// to the lock file of the data folder, where "mcp add" writes their tools, and servers
-// of a configuration to every lock file but that one, which is not about them.
-func heldTo(l *lock.File, own bool, s *settings.Server) bool {
-	return len(l.ServerTools(s.Name)) > 0 || s.User == own
-}
-
-// agreeMCP completes the lock that tools are compared with by what it says nothing
-// about.
-func (s *pluginSet) agreeMCP(servers []host.MCPServer, cfg *settings.Settings) error {
-	if s.lock == nil || len(servers) == 0 {
-		return nil
-	}
-	own, err := dataLockPath()
-	if err != nil {
-		return err
-	}
-	s.lock = s.lock.Clone()
-	for i := range servers {
-		c := cfg.Server(servers[i].Name)
-		if c == nil || servers[i].Err != nil || heldTo(s.lock, s.lockPath == own, c) {
-			continue
-		}
-		if !c.User {
-			maps.Copy(s.lock.Tools, servers[i].LockTools())
-			continue
-		}
-		// A lock file of a project says nothing about the server: what the user agreed to counts.
-		mine, err := lock.Load(own)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return usageError(err, "")
-		}
-		for id, t := range mine.Tools {
-			if lock.ServerOf(id) == c.Name {
-				s.lock.Tools[id] = t
-			}
-		}
-	}
-	return nil
 }
 
 // recordServer writes down in the lock file that applies what a server's tools are.
@@ -81,13 +37,13 @@ func changeServerLock(target settings.ServerFile, lockFlag string, make bool, ch
 	}
 	path = own
 	if !target.User {
-		cfg, err := loadConfig(target.Path)
+		cfg, err := loadSettings(&settings.Options{File: target.Path, Places: settings.Places{Lock: lockFlag}})
 		if err != nil {
 			return "", err
 		}
-		choice, err := lockFileOf(lockFlag, cfg)
+		choice, err := cfg.Places.LockFile(cfg)
 		if err != nil {
-			return "", err
+			return "", placeFault(err)
 		}
 		path = choice.Path
 	}
@@ -128,13 +84,14 @@ func (s *lockState) addServers(servers []host.MCPServer, cfg *settings.Settings,
 	if err != nil {
 		return err
 	}
+	l := &setup.Lock{File: s.file, Path: s.path, Own: s.path == own}
 	for i := range servers {
 		server := &servers[i]
 		if server.Err != nil {
 			s.failed = append(s.failed, failedServer{server.Name, whyUnavailable(server.Err)})
 			continue
 		}
-		if c := cfg.Server(server.Name); c == nil || !heldTo(s.file, s.path == own, c) && !namesServer(ids, server.Name) {
+		if c := cfg.Server(server.Name); c == nil || !l.Holds(c) && !namesServer(ids, server.Name) {
 			continue
 		}
 		dropServer(s.now, server.Name)

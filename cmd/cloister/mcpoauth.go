@@ -8,33 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"time"
 
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/host/setup"
 )
-
-// defaultRedirect is where a browser comes back to after somebody agreed.
-const defaultRedirect = "http://127.0.0.1:38917/callback"
-
-// withRedirect gives a server whose OAuth needs a browser a place to come back to.
-func withRedirect(s mcp.Server) mcp.Server {
-	if s.OAuth != nil && s.OAuth.Redirect == "" {
-		o := *s.OAuth
-		o.Redirect = defaultRedirect
-		s.OAuth = &o
-	}
-	return s
-}
-
-// tokenStore keeps OAuth tokens in the data folder, for this user alone.
-func tokenStore() (mcp.TokenStore, error) {
-	dir, err := dataDir()
-	if err != nil {
-		return nil, err
-	}
-	return mcp.FileTokens{Dir: filepath.Join(dir, "mcp-tokens")}, nil
-}
 
 // authorizer asks the person at the terminal to open an address, and waits until the
 // browser comes back. It is nil where nobody sees the address.
@@ -45,7 +23,7 @@ func (a *app) authorizer(servers []mcp.Server) func(context.Context, string, str
 	redirects := map[string]string{}
 	for _, s := range servers {
 		if s.OAuth != nil {
-			redirects[s.Name] = cmp.Or(s.OAuth.Redirect, defaultRedirect)
+			redirects[s.Name] = cmp.Or(s.OAuth.Redirect, setup.Redirect)
 		}
 	}
 	return func(ctx context.Context, server, address string) (*mcp.Authorization, error) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -62,39 +60,5 @@ func TestAuthorize(t *testing.T) {
 	}
 	if plain := (&app{stderr: plainStream(&bytes.Buffer{})}); plain.authorizer(nil) != nil {
 		t.Error("somebody is asked who is not there")
-	}
-}
-
-// Tokens are kept for this user alone.
-func TestTokenStore(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("CLOISTER_DATA_DIR", dir)
-	tokens, err := tokenStore()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if data, err := tokens.Load("../../key"); data != nil || err != nil {
-		t.Fatalf("%q, %v", data, err)
-	}
-	if err := tokens.Save("../../key", []byte("secret")); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := tokens.Load("../../key"); string(data) != "secret" || err != nil {
-		t.Fatalf("%q, %v", data, err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "mcp-tokens", "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	for range 2 {
-		if err := tokens.Save("../../key", nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if data, err := tokens.Load("../../key"); data != nil || err != nil {
-		t.Fatalf("%q, %v", data, err)
 	}
 }

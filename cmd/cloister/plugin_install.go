@@ -91,7 +91,7 @@ type installReport struct {
 // anything tomorrow.
 func (a *app) install(ctx context.Context, f *installFlags, arg, id string) (*installReport, error) {
 	// Before anything is fetched: without a policy there is nothing to check against.
-	policy, err := loadPolicy(f.trust, nil)
+	policy, err := loadPolicy(f.trust)
 	if err != nil {
 		return nil, err
 	}

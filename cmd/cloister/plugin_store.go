@@ -125,11 +125,11 @@ func installedEntry(e *store.Entry, refused *trust.Error) installedJSON {
 // that is all of them.
 func refusals(ctx context.Context, s *store.Store, now *store.Generation, trustFile, lockFile string) (map[string]*trust.Error, error) {
 	out := map[string]*trust.Error{}
-	l, _, err := loadLock(lockFile, nil)
+	l, err := loadLock(lockFile)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := loadPolicy(trustFile, nil)
+	policy, err := loadPolicy(trustFile)
 	if errors.Is(err, trust.ErrNoPolicy) {
 		for _, e := range now.Entries {
 			out[e.ID] = &trust.Error{Step: trust.StepPolicy, State: trust.StateInternal, Plugin: e.ID, Detail: err.Error()}

@@ -4,62 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
-	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/plugins"
 )
-
-// loadPlugins loads the plugins of plugins.dirs and of --tool-dir. They come from
-// folders and have no signature, so somebody must have said that this is wanted.
-// One that cannot be loaded is an error: a cell would miss its tools.
-func (f *toolFlags) loadPlugins(ctx context.Context, cfg *settings.Settings, o plugins.LoadOptions) ([]*plugins.Plugin, error) {
-	dirs := slices.Concat(cfg.Plugins.Dirs, f.dirs)
-	if len(dirs) == 0 {
-		return nil, nil
-	}
-	if !f.allowUnsigned && !cfg.Plugins.AllowUnsignedUnsafe {
-		hint := "if you trust them, add --allow-unsigned-unsafe, or set plugins.allowUnsignedUnsafe: true in a file that --config names"
-		return nil, usageError(errors.New("plugins of folders are development plugins, which nobody has signed, and are not loaded: "+strings.Join(dirs, ", ")), hint)
-	}
-	o.AllowUnsignedUnsafe = true
-	var loaded []*plugins.Plugin
-	var errs []error
-	for _, dir := range dirs {
-		some, faults := loadFolder(ctx, dir, &o)
-		loaded = append(loaded, some...)
-		for _, err := range faults {
-			errs = append(errs, withProblems(err))
-		}
-	}
-	if len(errs) > 0 {
-		for _, p := range loaded {
-			errs = append(errs, p.Close())
-		}
-		return nil, usageError(errors.Join(errs...), "")
-	}
-	return loaded, nil
-}
-
-// loadFolder loads one plugin, or all plugins in the folders of a folder.
-func loadFolder(ctx context.Context, dir string, o *plugins.LoadOptions) ([]*plugins.Plugin, []error) {
-	if _, err := os.Lstat(filepath.Join(dir, plugins.ManifestFile)); err == nil {
-		p, err := plugins.LoadDir(ctx, dir, o)
-		if err != nil {
-			return nil, []error{err}
-		}
-		return []*plugins.Plugin{p}, nil
-	}
-	loaded, errs := plugins.LoadDirs(ctx, dir, o)
-	if len(loaded) == 0 && len(errs) == 0 {
-		errs = []error{fmt.Errorf("%s holds no plugin: neither %s nor folders with one", dir, plugins.ManifestFile)}
-	}
-	return loaded, errs
-}
 
 // compilePlugins makes the machine code of the plugins that the cell is going to
 // need, all at once: those whose tools or globals it names, and those that compute
@@ -74,9 +23,10 @@ func (s *session) compilePlugins(ctx context.Context, code string) error {
 	for _, e := range s.run.Catalog() {
 		visible[e.ID] = true
 	}
-	errs := make([]error, len(s.set.plugins))
+	loaded := s.Plugins().Loaded
+	errs := make([]error, len(loaded))
 	var wg sync.WaitGroup
-	for i, p := range s.set.plugins {
+	for i, p := range loaded {
 		if needed(p, visible, code) {
 			wg.Go(func() { errs[i] = p.Compile(ctx) })
 		}

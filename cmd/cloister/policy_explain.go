@@ -96,12 +96,12 @@ func (a *app) explainPolicy(ctx context.Context, f *explainFlags, id string) err
 		return err
 	}
 	x := &explained{Tool: facts.ID, InCatalog: known}
-	verdict, err := f.tools.globs(s.cfg, facts)
+	verdict, err := f.tools.globs(s.Settings(), facts)
 	if err != nil {
 		return err
 	}
 	x.Globs, x.GlobsVisible = verdict.String(), verdict.Visible
-	set, err := f.chosen(s.cfg)
+	set, err := f.chosen(s.Settings())
 	if err != nil {
 		return err
 	}

@@ -148,15 +148,15 @@ func (f *runFlags) execute(ctx context.Context, a *app, person *approver, src *s
 	}
 	defer s.close()
 	if !s.run.Active() {
-		return nil, s.cfg.CodeMode, usageError(errors.New("no tool is left for the cell, and without tools code mode is off"),
+		return nil, s.codeMode, usageError(errors.New("no tool is left for the cell, and without tools code mode is off"),
 			"widen --allow and --deny, or tools.allow and tools.deny in the configuration")
 	}
 	defer u.watch(ctx)()
 	if err := s.compilePlugins(ctx, src.text); err != nil {
-		return nil, s.cfg.CodeMode, err
+		return nil, s.codeMode, err
 	}
 	res, err := drive(ctx, s.run, src, show)
-	return res, s.cfg.CodeMode, err
+	return res, s.codeMode, err
 }
 
 // pluginOptions shows what plugins write and when one is compiled.

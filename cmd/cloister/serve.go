@@ -100,7 +100,7 @@ const closeTime = 10 * time.Second
 
 // serve is the command `serve`.
 func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
-	cfg, err := loadConfig(f.tools.config)
+	cfg, err := f.tools.load()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { s.watch(watching) })
+	watch.Go(func() { s.follow(watching) })
 	defer watch.Wait()
 	defer stop()
 	if f.http == "" {
@@ -166,7 +166,7 @@ func (s *service) serveStdio(ctx context.Context) error {
 		s.app.complain("this speaks MCP on standard input; a client starts it by itself", "cloister serve --print-config claude shows what to put into a client")
 	}
 	s.log.Info("serving MCP on standard input and output", "approvals", s.approvalsURL)
-	err := s.gateway.ServeStdio(ctx, s.debug.Reader("client", s.app.stdin), s.debug.Writer("client", noClose{s.app.stdout.Writer}))
+	err := s.Gateway().ServeStdio(ctx, s.debug.Reader("client", s.app.stdin), s.debug.Writer("client", noClose{s.app.stdout.Writer}))
 	if ctx.Err() != nil || errors.Is(err, gateway.ErrClosed) {
 		return nil
 	}

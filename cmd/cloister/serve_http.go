@@ -128,9 +128,7 @@ func (s *service) tokens(flag, name string, configured map[string]settings.Secre
 
 // serveHTTP serves clients and approvers on one address.
 func (s *service) serveHTTP(ctx context.Context) error {
-	s.mu.Lock()
-	cfg := s.cfg
-	s.mu.Unlock()
+	cfg := s.Settings()
 	o := gateway.HTTPOptions{AllowedOrigins: cfg.Serve.AllowedOrigins}
 	if len(cfg.Serve.AllowedHosts) > 0 {
 		o.AllowedHosts = cfg.Serve.AllowedHosts
@@ -146,7 +144,7 @@ func (s *service) serveHTTP(ctx context.Context) error {
 			return err
 		}
 	}
-	handler, err := s.gateway.Handler(o)
+	handler, err := s.Gateway().Handler(o)
 	if err != nil {
 		return usageError(err, "")
 	}
@@ -176,15 +174,13 @@ func (s *service) listenForApprovals(context.Context) error {
 	if s.flags.noApprovals {
 		return nil
 	}
-	s.mu.Lock()
-	cfg := s.cfg
-	s.mu.Unlock()
+	cfg := s.Settings()
 	tokens, file, err := s.tokens(s.flags.approvalsTokenFile, operatorToken, cfg.Serve.ApprovalTokens, true)
 	if err != nil {
 		return err
 	}
 	// The handler wants clients too; nobody knows this token, and /mcp is not passed on.
-	handler, err := s.gateway.Handler(gateway.HTTPOptions{Tokens: map[string]string{"nobody": rand.Text() + rand.Text()}, ApprovalTokens: tokens})
+	handler, err := s.Gateway().Handler(gateway.HTTPOptions{Tokens: map[string]string{"nobody": rand.Text() + rand.Text()}, ApprovalTokens: tokens})
 	if err != nil {
 		return usageError(err, "")
 	}

@@ -8,50 +8,48 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/debug"
 	"github.com/cloister-wasm/cloister/host/gateway"
-	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins"
-	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // service is a running `cloister serve`.
 type service struct {
+	*setup.Setup
 	app   *app
 	flags *serveFlags
 	log   *slog.Logger
 	trace *serveTrace
-	// approvals is the queue of open questions; nil if nobody could answer.
-	approvals *host.ApprovalQueue
-	gateway   *gateway.Gateway
-	manager   *mcp.Manager
-	policy    livePolicy
-	debug     *debug.Debug
+	debug *debug.Debug
+	root  *os.Root // of --root
 
 	// approvalsURL is where approvals are taken, empty for nowhere.
 	approvalsURL string
 	servers      []*http.Server
 	forget       func() error // of the file that tells where approvals are taken
 
-	mu sync.Mutex // held while tools change
-	*session
-	noted  []string
-	ending bool
+	mu    sync.Mutex
+	noted []string // guarded by mu
 }
 
 // startService opens everything. Nothing is served yet.
 func (a *app) startService(ctx context.Context, f *serveFlags, cfg *settings.Settings) (s *service, err error) {
-	cfg.CodeMode.Enabled = !f.noCodeMode && !cfg.CodeModeOff
-	s = &service{app: a, flags: f, log: a.logger(f.verbose), session: &session{cfg: cfg}}
+	s = &service{app: a, flags: f, log: a.logger(f.verbose)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			if wrong := s.close(); wrong != nil {
+				err = errors.Join(err, wrong)
+			}
 		}
 	}()
 	if s.trace, err = openServeTrace(f, a.stderr, s.log); err != nil {
@@ -60,52 +58,42 @@ func (a *app) startService(ctx context.Context, f *serveFlags, cfg *settings.Set
 	if s.debug, err = debugging(a.logger(true)); err != nil {
 		return s, err
 	}
-	policy, err := toolPolicy(cfg)
+	o, err := s.options(cfg)
 	if err != nil {
 		return s, err
 	}
-	s.policy.set(policy)
-	o := sessionOptions{host: host.Options{Trace: s.debug.Trace(s.trace), ApprovalTTL: cfg.Approvals.TTL, Policy: &s.policy}}
-	elicit := !f.noElicit && !cfg.Approvals.NoElicit
-	if elicit || !f.noApprovals {
-		s.approvals = host.NewApprovalQueue()
-		o.host.Approve, o.host.ApprovalHint = s.approvals.Approve, f.approvalHint()
+	if s.Setup, err = setup.New(ctx, o); err != nil {
+		return s, setupFault(ctx, err)
 	}
-	opts, err := s.options(&f.tools, &o)
+	if f.tools.strict {
+		if err := strictly(setupNotes(s.Setup)); err != nil {
+			return s, err
+		}
+	}
+	s.note(s.Setup)
+	return s, nil
+}
+
+// options are those of the host and the gateway.
+func (s *service) options(cfg *settings.Settings) (*setup.Options, error) {
+	f := s.flags
+	o, err := f.tools.setup(cfg)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	if s.set, err = f.tools.loadSet(ctx, cfg, s.pluginOptions()); err != nil {
-		return s, err
+	codeMode := cfg.CodeMode
+	codeMode.Enabled = !f.noCodeMode && !cfg.CodeModeOff
+	o.CodeMode, o.Follow, o.OnChange, o.Logger = &codeMode, true, s.note, s.log
+	o.Plugins = plugins.LoadOptions{Log: func(r plugins.LogRecord) { s.log.Info(r.Text, "plugin", r.Plugin, "level", r.Level) }}
+	o.MCP.Stderr = func(server, line string) { s.log.Debug(line, "mcp", server) }
+	o.Host.Trace = s.debug.Trace(s.trace)
+	o.Gateway = &gateway.Options{Elicit: !f.noElicit, Scope: s.scope, Name: "cloister", Version: readVersion().Version}
+	if !f.noApprovals || !f.noElicit && !cfg.Approvals.NoElicit {
+		o.Gateway.Approvals = host.NewApprovalQueue()
+		o.Host.ApprovalHint = f.approvalHint()
 	}
-	servers, err := f.tools.mcp.choose(cfg)
-	if err != nil {
-		return s, err
-	}
-	s.mu.Lock() // what servers change from now on waits
-	defer s.mu.Unlock()
-	if s.manager, err = newManager(servers, &mcp.Options{Logger: s.log, Stderr: s.serverLine, OnChange: s.serversChanged}); err != nil {
-		return s, err
-	}
-	s.mcp = &mcpSet{manager: s.manager, servers: loadServers(ctx, s.manager)}
-	if opts.Lock, err = s.agreed(); err != nil {
-		return s, err
-	}
-	opts.Plugins, opts.MCP = s.set.plugins, s.mcp.servers
-	if len(cfg.Serve.Tokens) > 1 { // nobody takes all places for programs that wait
-		opts.MaxSuspendedPerSender = max(1, cfg.CodeMode.MaxSuspendedRuns/2)
-	}
-	if s.host, err = host.New(ctx, &opts); err != nil {
-		return s, hostError(err)
-	}
-	if err := s.note(); err != nil {
-		return s, err
-	}
-	s.gateway, err = gateway.New(gateway.Options{
-		Host: s.host, Approvals: s.approvals, Elicit: elicit, Scope: s.scope, Instructions: cfg.Serve.Instructions,
-		Name: "cloister", Version: readVersion().Version, Limits: cfg.Serve.Limits, Logger: s.log,
-	})
-	return s, hostError(err)
+	s.root, err = f.tools.addTools(&o.Host)
+	return o, err
 }
 
 // approvalHint says where calls that wait are answered, for people who read it in their
@@ -129,98 +117,74 @@ func (s *service) scope(c gateway.Client) host.RunOptions {
 	}
 }
 
-func (s *service) pluginOptions() plugins.LoadOptions {
-	return plugins.LoadOptions{Log: func(r plugins.LogRecord) {
-		s.log.Info(r.Text, "plugin", r.Plugin, "level", r.Level)
-	}}
-}
-
-func (s *service) serverLine(server, line string) { s.log.Debug(line, "mcp", server) }
-
-// agreed is the lock that the host compares tools with: what the lock file that
-// applies says, with what it is not about; nil without a lock file.
-func (s *service) agreed() (*lock.File, error) {
-	now := &pluginSet{lock: s.set.lock, lockPath: s.set.lockPath}
-	err := now.agreeMCP(s.mcp.servers, s.cfg)
-	return now.lock, err
-}
-
-// give hands plugins, servers and lock to the host. The caller holds mu.
-func (s *service) give(ctx context.Context) error {
-	s.mcp.servers = s.manager.Servers()
-	agreed, err := s.agreed()
-	if err != nil {
-		return err
-	}
-	return s.host.SetTools(ctx, host.ToolChange{Plugins: s.set.plugins, MCP: s.mcp.servers, Lock: agreed})
-}
-
-// note logs what is not there and why, if that has changed. With --strict it is an
-// error at the start.
-func (s *service) note() error {
-	var notes []string
-	for _, e := range s.set.refused {
-		notes = append(notes, refusalLine(e))
-	}
-	notes = append(notes, mcpNotes(s.host.MCPStatus(), s.manager, s.cfg)...)
-	notes = append(notes, driftNotes(s.host.Drift())...)
-	if s.gateway == nil && s.flags.tools.strict && len(notes) > 0 {
-		return s.notes(nil, true)
-	}
+// note logs what is not there and why, if that has changed.
+func (s *service) note(now *setup.Setup) {
+	notes := setupNotes(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, n := range notes {
 		if !slices.Contains(s.noted, n) {
 			s.log.Warn(n)
 		}
 	}
 	s.noted = notes
-	return nil
 }
 
-// serversChanged takes over what MCP servers have now.
-func (s *service) serversChanged(*mcp.Manager) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending || s.host == nil {
-		return
+// debugging is what the switches of the environment ask for; see package debug.
+func debugging(log *slog.Logger) (*debug.Debug, error) {
+	switches, err := debug.FromEnv(os.Getenv)
+	if err != nil {
+		return nil, usageError(err, "")
 	}
-	if err := s.give(context.Background()); err != nil {
-		s.log.Error("the tools of MCP servers were not taken over", "error", err)
-		return
-	}
-	s.changed()
+	return debug.New(debug.Options{Settings: switches, Logger: log}), nil
 }
 
-// changed tells clients that tools changed. The caller holds mu.
-func (s *service) changed() {
-	if s.gateway == nil {
-		return
-	}
-	_ = s.note() // an error only before the gateway is there
-	s.gateway.Changed()
+// follow takes over what changes, also at SIGHUP, until ctx ends.
+func (s *service) follow(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	now := make(chan struct{})
+	var forward sync.WaitGroup
+	forward.Go(func() {
+		for {
+			select {
+			case <-hup:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case now <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	_ = s.Watch(ctx, now) // it ends with ctx
+	forward.Wait()
 }
 
 // close ends everything, in the order in which it is used.
 func (s *service) close() error {
-	s.mu.Lock()
-	s.ending = true
-	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	var errs []error
 	if s.forget != nil {
 		errs = append(errs, s.forget())
 	}
-	if s.gateway != nil {
-		if err := s.gateway.Close(ctx); err != nil {
+	if s.Setup != nil {
+		if err := s.Gateway().Close(ctx); err != nil {
 			s.log.Warn("sessions did not end in time", "error", err)
 		}
 	}
 	for _, server := range s.servers {
 		_ = server.Close() // sessions have ended; what is left has nothing to wait for
 	}
-	s.session.close()
-	if s.manager != nil {
-		errs = append(errs, s.manager.Close())
+	if s.Setup != nil {
+		_ = s.Close(ctx) // what fails to close has done its work
+	}
+	if s.root != nil {
+		_ = s.root.Close() // likewise
 	}
 	if s.trace != nil {
 		errs = append(errs, s.trace.close(ctx))

@@ -13,6 +13,7 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/plugins"
 )
@@ -74,22 +75,20 @@ const cliAgent = "cloister-cli"
 
 // session is a host with one run, for the length of one command.
 type session struct {
-	cfg  *settings.Settings
-	host *host.Host
-	run  *host.Run
-	set  *pluginSet
-	mcp  *mcpSet
-	root *os.Root
+	*setup.Setup
+	run *host.Run
+	// codeMode are the settings of code mode that apply.
+	codeMode host.CodeModeConfig
+	root     *os.Root
 }
 
 // sessionOptions is what a command adds to the flags.
 type sessionOptions struct {
-	host host.Options // fields that the flags do not set
+	host host.Options // fields that neither the flags nor the configuration set
 	// limits changes the settings of code mode.
 	limits     func(*host.CodeModeConfig) error
 	onProgress func(*host.ToolCall, any)
 	plugins    plugins.LoadOptions // callbacks
-	mcp        *mcp.Options        // callbacks
 	// mustRun says that code mode has to be on.
 	mustRun bool
 	// app is told of plugins that are refused and tools that drifted; nil tells
@@ -97,77 +96,84 @@ type sessionOptions struct {
 	app *app
 }
 
+// load reads the configuration that the flags name.
+func (f *toolFlags) load() (*settings.Settings, error) {
+	return loadSettings(&settings.Options{File: f.config, Places: settings.Places{Trust: f.trust, Lock: f.lock}})
+}
+
+// setup is what the flags say about the making of a host.
+func (f *toolFlags) setup(cfg *settings.Settings) (*setup.Options, error) {
+	if f.mcp.none && len(f.mcp.only) > 0 {
+		return nil, usageError(errors.New("--no-mcp and --mcp are given both"), "")
+	}
+	if err := f.checkRules(); err != nil {
+		return nil, err
+	}
+	return &setup.Options{
+		Settings: cfg, Dirs: f.dirs, AllowUnsignedUnsafe: f.allowUnsigned, NoInstalled: f.noInstalled,
+		NoServers: f.mcp.none, OnlyServers: f.mcp.only, MCP: mcp.Options{Version: readVersion().Version},
+	}, nil
+}
+
 // open makes a session. The caller closes it.
 func (f *toolFlags) open(ctx context.Context, o sessionOptions) (s *session, err error) {
-	cfg, err := loadConfig(f.config)
+	cfg, err := f.load()
 	if err != nil {
 		return nil, err
 	}
-	s = &session{cfg: cfg}
+	if o.mustRun && cfg.CodeModeOff {
+		return nil, usageError(fmt.Errorf("%s turns code mode off", cfg.File), "set tools.codeMode to true there, or remove the key")
+	}
+	opts, err := f.setup(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s = &session{codeMode: cfg.CodeMode}
 	defer func() {
 		if err != nil {
 			s.close()
 			s = nil
 		}
 	}()
-	opts, err := s.options(f, &o)
-	if err != nil {
+	if o.limits != nil {
+		if err := o.limits(&s.codeMode); err != nil {
+			return s, err
+		}
+	}
+	opts.Host, opts.CodeMode, opts.Plugins = o.host, &s.codeMode, o.plugins
+	if s.root, err = f.addTools(&opts.Host); err != nil {
 		return s, err
 	}
-	if s.set, err = f.loadSet(ctx, cfg, o.plugins); err != nil {
-		return s, err
-	}
-	if s.mcp, err = f.openMCP(ctx, cfg, o.mcp); err != nil {
-		return s, err
-	}
-	if err := s.set.agreeMCP(s.mcp.servers, cfg); err != nil {
-		return s, err
-	}
-	opts.Plugins, opts.MCP, opts.Lock = s.set.plugins, s.mcp.servers, s.set.lock
-	if s.host, err = host.New(ctx, &opts); err != nil {
-		return s, hostError(err)
+	if s.Setup, err = setup.New(ctx, opts); err != nil {
+		return s, setupFault(ctx, err)
 	}
 	if o.app != nil {
-		if err := s.notes(o.app, f.strict); err != nil {
+		if err := o.app.tellNotes(s.Setup, f.strict); err != nil {
 			return s, err
 		}
 	}
 	// One command is one agent run; ids that match nothing else keep it apart.
 	id := "cli-" + uuid(7, time.Now())
-	s.run, err = s.host.NewRun(ctx, host.RunOptions{
+	s.run, err = s.Host().NewRun(ctx, host.RunOptions{
 		AgentID: cliAgent, AgentRunID: id, SessionID: id, SessionKey: id, Sandboxed: f.sandboxed,
 		Allow: f.allow, Deny: f.deny, OnProgress: o.onProgress,
 	})
 	return s, hostError(err)
 }
 
-// options are those of the host, but for plugins and MCP servers. The root of
-// --root is opened.
-func (s *session) options(f *toolFlags, o *sessionOptions) (host.Options, error) {
-	cfg, opts := s.cfg, o.host
-	if o.mustRun && cfg.CodeModeOff {
-		return opts, usageError(fmt.Errorf("%s turns code mode off", cfg.File), "set tools.codeMode to true there, or remove the key")
-	}
-	if err := f.checkRules(); err != nil {
-		return opts, err
-	}
-	if o.limits != nil {
-		if err := o.limits(&cfg.CodeMode); err != nil {
-			return opts, err
-		}
-	}
-	opts.CodeMode = cfg.CodeMode
-	opts.Allow, opts.Deny, opts.Sandbox = cfg.Allow, cfg.Deny, cfg.Sandbox
-	opts.CacheDir = os.Getenv("CLOISTER_CACHE_DIR")
+// addTools adds the command line's own tools, and those of --root, whose folder is to be
+// closed after the host; nil without one.
+func (f *toolFlags) addTools(opts *host.Options) (*os.Root, error) {
 	opts.Tools = append(slices.Clone(opts.Tools), coreTools()...)
-	if opts.Policy == nil {
-		var err error
-		if opts.Policy, err = toolPolicy(cfg); err != nil {
-			return opts, err
-		}
+	if f.root == "" {
+		return nil, nil
 	}
-	err := s.openRoot(f.root, &opts)
-	return opts, err
+	root, err := os.OpenRoot(f.root)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--root: %w", err), "give a folder that exists")
+	}
+	opts.Tools = append(opts.Tools, fileTools(root)...)
+	return root, nil
 }
 
 // checkRules reports a malformed rule by its flag.
@@ -182,18 +188,6 @@ func (f *toolFlags) checkRules() error {
 	return nil
 }
 
-func (s *session) openRoot(dir string, opts *host.Options) error {
-	if dir == "" {
-		return nil
-	}
-	var err error
-	if s.root, err = os.OpenRoot(dir); err != nil {
-		return usageError(fmt.Errorf("--root: %w", err), "give a folder that exists")
-	}
-	opts.Tools = append(opts.Tools, fileTools(s.root)...)
-	return nil
-}
-
 // close releases everything, also after half an open. What fails to close has
 // done its work.
 func (s *session) close() {
@@ -201,12 +195,8 @@ func (s *session) close() {
 		s.run.Close()
 	}
 	var errs []error
-	if s.host != nil {
-		errs = append(errs, s.host.Close())
-	}
-	s.mcp.close()
-	if s.set != nil {
-		s.set.close()
+	if s.Setup != nil {
+		errs = append(errs, s.Close(context.Background()))
 	}
 	if s.root != nil {
 		errs = append(errs, s.root.Close())

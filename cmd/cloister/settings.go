@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,9 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 	cedar "github.com/cloister-wasm/cloister/host/policy"
 	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/host/setup"
+	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
 // loadConfig reads the configuration file that --config names, or the one that applies
@@ -152,3 +156,86 @@ func trustPath(flag string) (path string, named bool, err error) {
 
 // pluginCache is where plugins' compiled code is kept: beside the engine's.
 func pluginCache() string { return settings.Places{}.PluginCache() }
+
+// setupFault gives an error of package setup its exit code, and says how to mend it.
+func setupFault(ctx context.Context, err error) error {
+	var se *setup.Error
+	if !errors.As(err, &se) {
+		return hostError(err)
+	}
+	switch se.Step {
+	case setup.StepSettings:
+		return settingsFault("", err)
+	case setup.StepPolicies:
+		return policyFault(err)
+	case setup.StepLock:
+		return lockFault(err)
+	case setup.StepInstalled:
+		return installedFault(ctx, err)
+	case setup.StepFolders:
+		return foldersFault(err)
+	case setup.StepHost, setup.StepGateway:
+		return hostError(err)
+	}
+	return serverFault(err)
+}
+
+// installedFault is about the store of plugins and the trust policy.
+func installedFault(ctx context.Context, err error) error {
+	if errors.Is(err, settings.ErrNoDataFolder) || errors.Is(err, settings.ErrNoConfigFolder) {
+		return placeFault(err)
+	}
+	var ee *exitError
+	if err = operatorFault(ctx, err); errors.As(err, &ee) && errors.Is(err, trust.ErrNoPolicy) {
+		ee.hint += "; --no-installed leaves installed plugins out"
+	}
+	return err
+}
+
+// foldersFault is about plugins of folders.
+func foldersFault(err error) error {
+	var unsigned *setup.UnsignedError
+	var folders *setup.FoldersError
+	var conflict *plugins.ConflictError
+	switch {
+	case errors.As(err, &unsigned):
+		return usageError(err, "if you trust them, add --allow-unsigned-unsafe, or set plugins.allowUnsignedUnsafe: true in a file that --config names")
+	case errors.As(err, &folders):
+		var errs []error
+		for _, one := range folders.Errs {
+			errs = append(errs, withProblems(one))
+		}
+		return usageError(errors.Join(errs...), "")
+	case errors.As(err, &conflict) && !conflict.Owner.Unsigned():
+		return usageError(err, "--no-installed leaves the installed plugins out, cloister plugin disable "+conflict.Owner.ID()+" that one")
+	}
+	return usageError(err, "")
+}
+
+// lockFault is about the lock file.
+func lockFault(err error) error {
+	var missing *setup.LockMissingError
+	switch {
+	case errors.As(err, &missing):
+		return usageError(err, "cloister lock accept --file "+missing.Path+" makes it")
+	case errors.Is(err, settings.ErrNoDataFolder):
+		return placeFault(err)
+	}
+	return usageError(err, "")
+}
+
+// serverFault is about MCP servers and their names.
+func serverFault(err error) error {
+	var se *settings.ServerError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, settings.ErrNoDataFolder):
+		return placeFault(err)
+	case errors.As(err, &se) && se.Disabled:
+		return usageError(err, "cloister mcp enable "+se.Name)
+	case errors.As(err, &se):
+		return usageError(err, "cloister mcp list shows them, cloister mcp add adds one")
+	}
+	return usageError(err, "")
+}

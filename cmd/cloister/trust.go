@@ -51,7 +51,7 @@ func (a *app) trustCommand() *cobra.Command {
 
 // readPolicy reads the policy for a command that shows or changes it.
 func readPolicy(flag string) (*trust.Policy, string, error) {
-	path, err := policyPath(flag, nil)
+	path, _, err := trustPath(flag)
 	if err != nil {
 		return nil, "", err
 	}

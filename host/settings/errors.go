@@ -102,3 +102,23 @@ func (e *WriteError) Error() string { return e.Err.Error() }
 
 // Unwrap gives Err.
 func (e *WriteError) Unwrap() error { return e.Err }
+
+// ServerError reports an MCP server that cannot be used by its name.
+type ServerError struct {
+	Name string
+	// Near is a name that may be meant, if there is one.
+	Near string
+	// Disabled says that the server is there, and disabled.
+	Disabled bool
+}
+
+func (e *ServerError) Error() string {
+	if e.Disabled {
+		return fmt.Sprintf("the MCP server %s is disabled", e.Name)
+	}
+	text := fmt.Sprintf("there is no MCP server %q", e.Name)
+	if e.Near != "" {
+		text += "; did you mean " + e.Near + "?"
+	}
+	return text
+}

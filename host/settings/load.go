@@ -74,6 +74,15 @@ func (s *Settings) Reload() (*Settings, error) {
 	return Load(&s.options)
 }
 
+// Locate finds the file that Reload would read; empty where there is none.
+func (s *Settings) Locate() (string, error) {
+	if !s.loaded {
+		return s.File, nil
+	}
+	path, _, err := Locate(s.options.File)
+	return path, err
+}
+
 // loadFile reads the configuration file that applies.
 func loadFile(file string) (*Settings, error) {
 	name, found, err := Locate(file)

@@ -10,6 +10,7 @@ import (
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
 // Server is an MCP server with the file that says so.
@@ -29,6 +30,24 @@ func (s *Settings) Server(name string) *Server {
 		}
 	}
 	return nil
+}
+
+// FindServer is Server with an error, a *ServerError, that guesses which name was meant.
+func (s *Settings) FindServer(name string) (*Server, error) {
+	if found := s.Server(name); found != nil {
+		return found, nil
+	}
+	return nil, &ServerError{Name: name, Near: suggest.Closest(name, s.ServerNames())}
+}
+
+// UseServer is FindServer for a server that is to be connected to: one that is disabled
+// is a *ServerError as well.
+func (s *Settings) UseServer(name string) (*Server, error) {
+	found, err := s.FindServer(name)
+	if err == nil && found.Disabled {
+		return nil, &ServerError{Name: name, Disabled: true}
+	}
+	return found, err
 }
 
 // ServerNames are the names of Servers, in their order.

@@ -77,53 +77,6 @@ func TestOnlyInterrupts(t *testing.T) {
 	}
 }
 
-// A lock file that was merely found agrees to nothing that the user's own does not
-// agree to.
-func TestNarrowLock(t *testing.T) {
-	t.Setenv("CLOISTER_DATA_DIR", t.TempDir())
-	digest := "sha256:" + strings.Repeat("a", 64)
-	file := func(change func(*lock.File)) *lock.File {
-		l := lock.New()
-		l.Plugins["acme.same"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "k"}
-		l.Plugins["acme.other"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "k"}
-		l.Tools["cloister:acme.same:a"] = lock.HashTool("a", "A.", nil, nil)
-		l.Tools["cloister:acme.same:b"] = lock.HashTool("b", "B.", nil, nil)
-		change(l)
-		return l
-	}
-	found := file(func(l *lock.File) {
-		l.Plugins["acme.other"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "mallory"}
-		l.Plugins["acme.new"] = l.Plugins["acme.same"]
-		l.Tools["cloister:acme.same:b"] = lock.HashTool("b", "Changed.", nil, nil)
-		l.Tools["cloister:acme.dev:d"] = lock.HashTool("d", "D.", nil, nil)
-		l.Tools["mcp:server:m"] = lock.HashTool("m", "M.", nil, nil)
-	})
-	if got, err := narrowLock(found.Clone()); err != nil || !cmp.Equal(got, found) {
-		t.Errorf("without a file of the user's: %v %s", err, cmp.Diff(found, got))
-	}
-	path, err := dataLockPath()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file(func(*lock.File) {}).Save(path); err != nil {
-		t.Fatal(err)
-	}
-	got, err := narrowLock(found)
-	want := lock.New()
-	want.Plugins["acme.same"] = lock.Plugin{Version: "1.0.0", Digest: digest, Publisher: "acme", Signer: "k"}
-	want.Tools["cloister:acme.same:a"] = lock.HashTool("a", "A.", nil, nil)
-	want.Tools["cloister:acme.dev:d"] = lock.HashTool("d", "D.", nil, nil)
-	if err != nil || !cmp.Equal(got, want) {
-		t.Errorf("%v\n(-want +got):\n%s", err, cmp.Diff(want, got))
-	}
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := narrowLock(found); codeOf(err) != exitUsage {
-		t.Errorf("with a damaged file of the user's: %v", err)
-	}
-}
-
 // acme makes folders of the test's own, and a policy that trusts a key for "acme.".
 func acme(t testing.TB) (*trust.SigningKey, *trust.Policy) {
 	t.Helper()
@@ -218,7 +171,7 @@ func TestNeededPlugins(t *testing.T) {
 	if err := changeDataLock(func(l *lock.File) { dropPlugin(l, "acme.p2") }); err != nil {
 		t.Fatal(err)
 	}
-	l, _, err := loadLock("", nil)
+	l, err := loadLock("")
 	if err != nil || len(l.Plugins) != 2 || len(l.Tools) != 2 {
 		t.Errorf("the lock file: %+v, %v", l, err)
 	}

@@ -1,17 +1,14 @@
-package main
+package setup
 
 import (
 	"context"
-	"log/slog"
-	"os"
 	"sync/atomic"
 
 	"github.com/cloister-wasm/cloister/host"
-	"github.com/cloister-wasm/cloister/host/debug"
 )
 
-// livePolicy is the policy of a service: the one that was read last. Without one the
-// globs alone decide.
+// livePolicy is the policy of a host that follows changes: the one that was read last.
+// Without one the globs alone decide.
 type livePolicy struct{ now atomic.Pointer[host.Policy] }
 
 // set replaces the policy; nil for none.
@@ -37,13 +34,4 @@ func (p *livePolicy) Authorize(ctx context.Context, call *host.PolicyCall) (host
 		return (*now).Authorize(ctx, call)
 	}
 	return host.PolicyDecision{Allow: true}, nil
-}
-
-// debugging is what the switches of the environment ask for; see package debug.
-func debugging(log *slog.Logger) (*debug.Debug, error) {
-	settings, err := debug.FromEnv(os.Getenv)
-	if err != nil {
-		return nil, usageError(err, "")
-	}
-	return debug.New(debug.Options{Settings: settings, Logger: log}), nil
 }

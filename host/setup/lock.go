@@ -1,0 +1,157 @@
+package setup
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+
+	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/plugins/lock"
+)
+
+// Lock is the lock file that applies.
+type Lock struct {
+	// File is nil where there is none: then nothing is compared.
+	File *lock.File
+	// Path is where it was read.
+	Path string
+	// Own says that it is that of what is installed, and not one of a project.
+	Own bool
+	// own is the path of the former.
+	own string
+}
+
+// LoadLock reads the lock file that applies, as Places.LockFile finds it. One that
+// somebody named and that is not there is a *LockMissingError. Of one that was found
+// beside a configuration that was found, only that counts to which the user's own
+// agrees: a folder that the user happens to stand in can ask for less than the user
+// agreed to, never for more.
+func LoadLock(s *settings.Settings) (*Lock, error) {
+	choice, err := s.Places.LockFile(s)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLock(s.Places)
+	if err != nil {
+		return nil, err
+	}
+	file, err := lock.Load(choice.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if choice.Named {
+			return nil, &LockMissingError{choice.Path, err}
+		}
+		return l, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if choice.Found {
+		if err := narrow(file, l.own); err != nil {
+			return nil, err
+		}
+	}
+	l.File, l.Path, l.Own = file, choice.Path, choice.Path == l.own
+	return l, nil
+}
+
+func newLock(p settings.Places) (*Lock, error) {
+	own, err := p.InstalledLock()
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{own: own}, nil
+}
+
+// narrow takes out of a lock file what the user's own does not agree to. Where there is
+// none of the user's own, nobody agreed to anything else.
+func narrow(found *lock.File, path string) error {
+	own, err := lock.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	signed := map[string]bool{}
+	for _, l := range []*lock.File{found, own} {
+		for id := range l.Plugins {
+			signed[id] = true
+		}
+	}
+	maps.DeleteFunc(found.Plugins, func(id string, p lock.Plugin) bool { return own.CheckPlugin(id, p.Digest, p.Signer) != nil })
+	maps.DeleteFunc(found.Tools, func(id string, t lock.Tool) bool {
+		// Tools of plugins under development stay: the user's file is not about them. A
+		// signed plugin that is in neither file is refused as a whole.
+		owner := lock.PluginOf(id)
+		return (signed[owner] || owner == "") && own.CheckTool(id, t) != nil
+	})
+	return nil
+}
+
+// Holds says whether an MCP server's tools have to be in the file. One that knows a tool
+// of the server always counts. Otherwise servers of the user's own list are held to the
+// lock file of what is installed, and servers of a configuration to every lock file but
+// that one, which is not about them.
+func (l *Lock) Holds(s *settings.Server) bool {
+	return len(l.File.ServerTools(s.Name)) > 0 || s.User == l.Own
+}
+
+// agreed is what tools are compared with: the file, completed by what it says nothing
+// about; nil without a file.
+func (l *Lock) agreed(loaded []*plugins.Plugin, servers []host.MCPServer, s *settings.Settings) (*lock.File, error) {
+	if l.File == nil {
+		return nil, nil
+	}
+	out := l.File.Clone()
+	l.exempt(out, loaded)
+	for i := range servers {
+		c := s.Server(servers[i].Name)
+		if c == nil || servers[i].Err != nil || l.Holds(c) {
+			continue
+		}
+		if !c.User {
+			maps.Copy(out.Tools, servers[i].LockTools())
+			continue
+		}
+		// A lock file of a project says nothing about the server: what the user agreed to counts.
+		mine, err := lock.Load(l.own)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range mine.ServerTools(c.Name) {
+			out.Tools[id] = mine.Tools[id]
+		}
+	}
+	return out, nil
+}
+
+// exempt lets plugins under development in that the lock file says nothing about:
+// they change with every build, and somebody said that they are wanted as they are.
+// The lock file of what is installed is not about them; a lock file of one's own is
+// where it knows their tools.
+func (l *Lock) exempt(out *lock.File, loaded []*plugins.Plugin) {
+	for _, p := range loaded {
+		if p.Unsigned() && (l.Own || len(l.File.PluginTools(p.ID())) == 0) {
+			maps.Copy(out.Tools, LockTools(p.Manifest()))
+		}
+	}
+}
+
+// LockTools are the entries of a plugin's tools in a lock file, by their ids in the
+// catalog.
+func LockTools(m *plugins.Manifest) map[string]lock.Tool {
+	tools := map[string]lock.Tool{}
+	for _, t := range m.Tools {
+		// A name that makes no id, which a checked manifest does not have, is of no tool.
+		if id, err := catalog.ID(catalog.SourceCloister, m.ID, t.Name); err == nil {
+			tools[id] = lock.HashTool(t.Name, t.Description, t.Parameters, t.Returns)
+		}
+	}
+	return tools
+}
