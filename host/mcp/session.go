@@ -140,7 +140,7 @@ func (s *session) greeted() {
 
 // stderr hands on what a server writes beside messages.
 func (s *session) stderr(line string) {
-	line = plaintext.Clip(s.secrets.redact(strings.TrimSpace(plaintext.Line(line))), maxLine)
+	line = plaintext.Clip(s.secrets.redact(strings.TrimSpace(plaintext.Line(line, plaintext.Whole))), maxLine)
 	if f := s.u.m.o.Stderr; f != nil {
 		f(s.u.cfg.Name, line)
 	}

@@ -270,7 +270,7 @@ func lines(r io.Reader, most int, line func(string)) {
 		n, err := r.Read(buf)
 		for _, b := range buf[:n] {
 			if b == '\n' {
-				line(plaintext.Line(string(have)))
+				line(plaintext.Line(string(have), plaintext.Whole))
 				have = have[:0]
 			} else if len(have) < most {
 				have = append(have, b)
@@ -278,7 +278,7 @@ func lines(r io.Reader, most int, line func(string)) {
 		}
 		if err != nil {
 			if len(have) > 0 {
-				line(plaintext.Line(string(have)))
+				line(plaintext.Line(string(have), plaintext.Whole))
 			}
 			return
 		}

@@ -102,7 +102,7 @@ func (x *Explanation) world(w *world, record types.Record) error {
 func (x *Explanation) Text() string {
 	var b strings.Builder
 	line := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s %s\n", what, plaintext.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-10s %s\n", what, plaintext.Line(fmt.Sprintf(format, args...), plaintext.Whole))
 	}
 	line("tool", "%s", x.Tool)
 	line("principal", "%s", x.Principal)

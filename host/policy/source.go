@@ -43,7 +43,7 @@ func syntaxFault(name string, err error) *Fault {
 		f.Line, _ = strconv.Atoi(m[1])
 		f.Column, _ = strconv.Atoi(m[2])
 	}
-	f.Message = "not Cedar: " + plaintext.Clip(plaintext.Line(strings.TrimPrefix(f.Message, "parser error: ")), 2*maxShown)
+	f.Message = "not Cedar: " + plaintext.Line(strings.TrimPrefix(f.Message, "parser error: "), 2*maxShown)
 	return f
 }
 

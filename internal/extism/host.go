@@ -177,7 +177,7 @@ func hostLog(level string) ext.HostFunctionStackCallback {
 		text := i.kernel.block(stack[0])
 		text = text[:min(len(text), maxLogLine)]
 		if len(text) > 0 && i.log.sink != nil && i.log.spend(len(text)) == nil {
-			i.log.record(level, []byte(plaintext.Line(string(text))))
+			i.log.record(level, []byte(plaintext.Line(string(text), plaintext.Whole)))
 		}
 		i.kernel.release(stack[0])
 	}

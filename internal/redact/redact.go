@@ -61,7 +61,7 @@ func (r *Redactor) Text(s string, limit int) string {
 		// What is cut in the middle may be a secret that is not recognised any more.
 		in = in[:max(0, n-r.margin())]
 	}
-	return cut(plaintext.Lines(r.text(in)), limit, len(s)-len(in))
+	return cut(plaintext.Lines(r.text(in), plaintext.Whole), limit, len(s)-len(in))
 }
 
 // margin is the length of the longest thing that has to be seen as a whole.

@@ -47,7 +47,7 @@ func (e *CompileError) Error() string {
 	if e.Path != "" {
 		where = " at " + plaintext.Clip(e.Path, maxPathText)
 	}
-	return plaintext.Line(e.Kind.Error() + where + ": " + e.Detail)
+	return plaintext.Line(e.Kind.Error()+where+": "+e.Detail, plaintext.Whole)
 }
 
 // Unwrap gives the sentinel.
@@ -74,7 +74,7 @@ func (e *DecodeError) Error() string {
 		fmt.Fprintf(&b, " (byte %d)", e.Offset)
 	}
 	b.WriteString(": " + e.Detail)
-	return plaintext.Line(b.String())
+	return plaintext.Line(b.String(), plaintext.Whole)
 }
 
 // Unwrap gives [ErrInvalidJSON].
@@ -93,9 +93,9 @@ type Problem struct {
 // String is the path and the message.
 func (p Problem) String() string {
 	if p.Path == "" {
-		return plaintext.Line(p.Message)
+		return plaintext.Line(p.Message, plaintext.Whole)
 	}
-	return plaintext.Line(plaintext.Clip(p.Path, maxPathText) + ": " + p.Message)
+	return plaintext.Line(plaintext.Clip(p.Path, maxPathText)+": "+p.Message, plaintext.Whole)
 }
 
 // ValidationError lists what is wrong with a value, sorted by path.
