@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -38,7 +39,7 @@ func (i *Instance) Scope(ctx context.Context, ns string, sc guestabi.ScopeContex
 		return nil, err
 	}
 	if _, err := namespace.ParseScope(value, n.RequiredToolNames); err != nil {
-		return nil, &PluginError{Plugin: i.plugin.ID(), Kind: ErrScope, Detail: line(n.ID+": "+err.Error(), 600), cause: err}
+		return nil, &PluginError{Plugin: i.plugin.ID(), Kind: ErrScope, Detail: plaintext.Line(n.ID+": "+err.Error(), 600), cause: err}
 	}
 	return value, nil
 }
@@ -52,7 +53,7 @@ func (i *Instance) MapInput(ctx context.Context, ns string, path []string, tool 
 	}
 	id := i.plugin.ID()
 	if !slices.Contains(n.RequiredToolNames, tool) {
-		return nil, &PluginError{Plugin: id, Kind: ErrUnknownTool, Detail: fmt.Sprintf("%q is no tool of the namespace %s", line(tool, 80), n.ID)}
+		return nil, &PluginError{Plugin: id, Kind: ErrUnknownTool, Detail: fmt.Sprintf("%q is no tool of the namespace %s", plaintext.Line(tool, 80), n.ID)}
 	}
 	if len(path) == 0 || len(path) > maxPathSegments {
 		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrInput, Detail: fmt.Sprintf("a path has 1 to %d segments, this has %d", maxPathSegments, len(path))}
@@ -65,7 +66,7 @@ func (i *Instance) MapInput(ctx context.Context, ns string, path []string, tool 
 		return nil, err
 	}
 	if err := checkInput(value); err != nil {
-		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrProtocol, Detail: line(guestabi.ExportMapInput+": "+err.Error(), 600), cause: err}
+		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrProtocol, Detail: plaintext.Line(guestabi.ExportMapInput+": "+err.Error(), 600), cause: err}
 	}
 	return value, nil
 }
@@ -78,7 +79,7 @@ func (i *Instance) Describe(ctx context.Context) (*guestabi.Description, error) 
 		return nil, err
 	}
 	protocol := func(err error) error {
-		return &PluginError{Plugin: i.plugin.ID(), Kind: ErrProtocol, Detail: line(guestabi.ExportDescribe+": "+err.Error(), 600), cause: err}
+		return &PluginError{Plugin: i.plugin.ID(), Kind: ErrProtocol, Detail: plaintext.Line(guestabi.ExportDescribe+": "+err.Error(), 600), cause: err}
 	}
 	if len(value) > maxDescription {
 		return nil, protocol(fmt.Errorf("%d bytes are more than %d", len(value), maxDescription))
@@ -100,7 +101,7 @@ func (i *Instance) exchange(ctx context.Context, export string, message any) (js
 		err = schema.Check(raw)
 	}
 	if err != nil {
-		return nil, &PluginError{Plugin: i.plugin.ID(), Kind: ErrInput, Detail: line(err.Error(), 600), cause: err}
+		return nil, &PluginError{Plugin: i.plugin.ID(), Kind: ErrInput, Detail: plaintext.Line(err.Error(), 600), cause: err}
 	}
 	if most := i.plugin.options.Limits.InputBytes; len(raw) > most {
 		return nil, i.overLimit("", "input", len(raw), most)
@@ -117,7 +118,7 @@ func (i *Instance) namespace(id string) (*Namespace, error) {
 		}
 		ids = append(ids, n.ID)
 	}
-	detail := fmt.Sprintf("%q", line(id, 80))
+	detail := fmt.Sprintf("%q", plaintext.Line(id, 80))
 	if near := schema.Suggest(id, ids); near != "" {
 		detail += fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -149,7 +150,7 @@ func describedProblems(m *Manifest, d *guestabi.Description) []Problem {
 	for _, t := range d.Tools {
 		described[t.Name] = true
 		if _, ok := m.tool(t.Name); !ok {
-			problems = append(problems, Problem{Path: "/tools", Message: fmt.Sprintf("the code has a tool %q that the manifest does not list", line(t.Name, 80)),
+			problems = append(problems, Problem{Path: "/tools", Message: fmt.Sprintf("the code has a tool %q that the manifest does not list", plaintext.Line(t.Name, 80)),
 				Suggestion: "list it, or take it out of the code"})
 		}
 	}

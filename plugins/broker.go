@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/extism"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -115,7 +115,7 @@ func respond(value any, f *guestabi.PluginFailure, most int) []byte {
 		out := append(make([]byte, 0, len(raw)+32), fmt.Sprintf(`{"abi":%d,"value":`, ABIVersion)...)
 		return append(append(out, raw...), '}')
 	}
-	f.Message = boundedMessage(f.Message)
+	f.Message = plaintext.Clip(f.Message, maxMessage)
 	out, err := json.Marshal(guestabi.PluginResponse{ABI: ABIVersion, Error: f})
 	if err != nil { // three texts and a number
 		return fmt.Appendf(nil, `{"abi":%d,"error":{"message":"the host failed","code":%q}}`, ABIVersion, CodeFailed)
@@ -158,14 +158,14 @@ func decode[T any](data []byte, req *T, abi *int) *guestabi.PluginFailure {
 	}
 	detail := "the request is malformed"
 	if err != nil {
-		detail += ": " + line(err.Error(), 400)
+		detail += ": " + plaintext.Line(err.Error(), 400)
 	}
 	return failure(CodeInvalidInput, detail)
 }
 
 // notGranted says what the manifest lacks.
 func notGranted(what, permission, name string, granted []string) *guestabi.PluginFailure {
-	message := fmt.Sprintf("the %s %q is not in the manifest's permissions.%s", what, line(name, 80), permission)
+	message := fmt.Sprintf("the %s %q is not in the manifest's permissions.%s", what, plaintext.Line(name, 80), permission)
 	if near := schema.Suggest(name, granted); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -185,14 +185,6 @@ func envFailure(ctx context.Context, what string, err error) *guestabi.PluginFai
 		return f
 	}
 	return failure(CodeFailed, what+" failed")
-}
-
-func boundedMessage(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
-	}
-	return s
 }
 
 // jsonValue checks JSON that the embedding program gave.

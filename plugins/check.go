@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -207,12 +207,12 @@ func (c *checker) tool(path string, index int, t map[string]any, seen map[string
 	name, _ := t["name"].(string)
 	if folded := strings.ToLower(name); name != "" {
 		if first, dup := seen[folded]; dup {
-			c.add(path+"/name", "give each tool a name of its own", "%q is also the name of tool %d (case does not count)", line(name, 80), first)
+			c.add(path+"/name", "give each tool a name of its own", "%q is also the name of tool %d (case does not count)", plaintext.Line(name, 80), first)
 		} else {
 			seen[folded] = index
 		}
 		if slices.Contains(controlTools, folded) {
-			c.add(path+"/name", "choose another name, for example with a prefix", "%q is reserved", line(name, 80))
+			c.add(path+"/name", "choose another name, for example with a prefix", "%q is reserved", plaintext.Line(name, 80))
 		}
 	}
 	c.text(path+"/label", t["label"])
@@ -291,12 +291,12 @@ func (c *checker) example(path, what string, s *schema.Schema, v any) {
 // text refuses characters that make a text look like another one, on a terminal or in a prompt.
 func (c *checker) text(path string, v any) {
 	s, _ := v.(string)
-	for _, r := range s {
-		// Joiners belong to scripts and emoji, spaces of several widths to typography.
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == '\u200d' || r == '\u200c' {
-			continue
+	if r, found := plaintext.FirstDangerous(s); found {
+		what := "the invisible character"
+		if !plaintext.Dangerous(r) {
+			what = "a combining mark with nothing to stand on, or one too many:"
 		}
-		c.add(path, "remove it", "holds the invisible character U+%04X", r)
+		c.add(path, "remove it", "holds %s U+%04X", what, r)
 		return
 	}
 	if s != "" && strings.TrimSpace(s) == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/internal/egress"
 	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -38,7 +39,7 @@ func (c *checker) permissions(m map[string]any) {
 	id, _ := m["id"].(string)
 	for i, name := range stringsOf(p["tools"]) {
 		if id != "" && strings.HasPrefix(name, "cloister:"+id+":") {
-			c.add("/permissions/tools/"+strconv.Itoa(i), "call the function in the plugin's own code", "%q is a tool of this plugin, which would wait for itself", line(name, 80))
+			c.add("/permissions/tools/"+strconv.Itoa(i), "call the function in the plugin's own code", "%q is a tool of this plugin, which would wait for itself", plaintext.Line(name, 80))
 		}
 	}
 }
@@ -92,7 +93,7 @@ func (c *checker) namespace(path string, index int, n map[string]any, tools map[
 	for _, member := range []string{"id", "globalName"} {
 		name, _ := n[member].(string)
 		if first, dup := seen[member+name]; dup && name != "" {
-			c.add(path+"/"+member, "give each namespace a name of its own", "%q is also that of namespace %d", line(name, 80), first)
+			c.add(path+"/"+member, "give each namespace a name of its own", "%q is also that of namespace %d", plaintext.Line(name, 80), first)
 			continue
 		}
 		seen[member+name] = index
@@ -132,7 +133,7 @@ func (c *checker) required(path string, names []string, tools map[string]bool) {
 		if near := schema.Suggest(name, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		c.add(path+"/"+strconv.Itoa(i), hint, "%q is not a tool of this plugin", line(name, 80))
+		c.add(path+"/"+strconv.Itoa(i), hint, "%q is not a tool of this plugin", plaintext.Line(name, 80))
 	}
 }
 

@@ -3,6 +3,8 @@ package plugins
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // ConflictError says that a plugin is refused because another one owns a name of its. It is ErrConflict.
@@ -15,7 +17,7 @@ type ConflictError struct {
 
 // Error names both plugins.
 func (e *ConflictError) Error() string {
-	s := fmt.Sprintf("plugin %s: %v: %s %q belongs to %s", e.Refused.ID(), ErrConflict, e.What, line(e.Name, 80), e.Owner.ID())
+	s := fmt.Sprintf("plugin %s: %v: %s %q belongs to %s", e.Refused.ID(), ErrConflict, e.What, plaintext.Line(e.Name, 80), e.Owner.ID())
 	if e.Refused.Unsigned() && !e.Owner.Unsigned() {
 		s += ", which is signed; a plugin under development never takes its place"
 	}

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sentinels, for errors.Is.
@@ -74,9 +75,9 @@ type PluginError struct {
 // Error is "plugin ID: tool NAME: kind: detail".
 func (e *PluginError) Error() string {
 	var b strings.Builder
-	b.WriteString("plugin " + line(e.Plugin, 200))
+	b.WriteString("plugin " + plaintext.Line(e.Plugin, 200))
 	if e.Tool != "" {
-		b.WriteString(": tool " + line(e.Tool, 80))
+		b.WriteString(": tool " + plaintext.Line(e.Tool, 80))
 	}
 	b.WriteString(": " + e.Kind.Error())
 	if e.Detail != "" {
@@ -126,7 +127,7 @@ func (p Problem) String() string {
 	if p.Suggestion != "" {
 		s += "; " + p.Suggestion
 	}
-	return line(s, 800)
+	return plaintext.Line(s, 800)
 }
 
 // ManifestError lists all mistakes of a manifest, in order of their places. It is ErrManifest.
@@ -151,16 +152,3 @@ func (e *ManifestError) Error() string {
 
 // Unwrap gives ErrManifest.
 func (e *ManifestError) Unwrap() error { return ErrManifest }
-
-// line puts a foreign text on one bounded line without control characters.
-func line(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, ""))
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds of host functions.
@@ -42,7 +43,7 @@ func (b *broker) hostLog(_ context.Context, a *activation, request []byte) (any,
 		if a.lines < 0 {
 			break
 		}
-		text = line(strings.TrimRight(text, "\r\n"), maxLogLine)
+		text = plaintext.Line(strings.TrimRight(text, "\r\n"), maxLogLine)
 		a.lines++
 		if a.logged += len(text); a.logged > b.limits.LogBytes || a.lines > maxLogRecords {
 			a.lines = -1 // no more in this call
@@ -66,7 +67,7 @@ func (b *broker) hostProgress(ctx context.Context, a *activation, request []byte
 	if req.Progress < 0 || req.Total < 0 {
 		return nil, failure(CodeInvalidInput, `"progress" and "total" are 0 or more`)
 	}
-	req.Message = line(req.Message, maxProgressText)
+	req.Message = plaintext.Line(req.Message, maxProgressText)
 	if env := a.instance.options.Env; env != nil && a.progress < maxProgress {
 		a.progress++
 		env.Progress(ctx, req)
@@ -142,7 +143,7 @@ func (b *broker) hostCallTool(ctx context.Context, a *activation, request []byte
 		req.Input = json.RawMessage("{}")
 	}
 	if err := checkInput(req.Input); err != nil {
-		return nil, failure(CodeInvalidInput, `"input": `+line(err.Error(), 400))
+		return nil, failure(CodeInvalidInput, `"input": `+plaintext.Line(err.Error(), 400))
 	}
 	env := a.instance.options.Env
 	if env == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/extism"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -59,7 +60,7 @@ func (i *Instance) Call(ctx context.Context, tool string, input json.RawMessage)
 	}
 	// Strict before it is put into an envelope: what is not one JSON value could add members to it.
 	if err := checkInput(input); err != nil {
-		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrInput, Detail: line(err.Error(), 600), cause: err}
+		return nil, &PluginError{Plugin: id, Tool: tool, Kind: ErrInput, Detail: plaintext.Line(err.Error(), 600), cause: err}
 	}
 	q := request{tool: tool, export: t.Export, message: []byte(input), answer: bareAnswer, limit: i.plugin.Timeout(tool)}
 	if q.export == "" {
@@ -92,7 +93,7 @@ func (i *Instance) ask(ctx context.Context, q request) (json.RawMessage, error) 
 	value, err := q.answer(out)
 	var te *ToolError
 	if err != nil && !errors.As(err, &te) {
-		return nil, &PluginError{Plugin: i.plugin.ID(), Tool: q.tool, Kind: ErrProtocol, Detail: line(err.Error(), 600), cause: err}
+		return nil, &PluginError{Plugin: i.plugin.ID(), Tool: q.tool, Kind: ErrProtocol, Detail: plaintext.Line(err.Error(), 600), cause: err}
 	}
 	if most := i.plugin.options.Limits.OutputBytes; len(value) > most {
 		return nil, i.overLimit(q.tool, "output", len(value), most)
@@ -119,9 +120,9 @@ func (i *Instance) unknown(tool string) string {
 		names = append(names, t.Name)
 	}
 	if near := schema.Suggest(tool, names); near != "" {
-		return fmt.Sprintf("%q; did you mean %q?", line(tool, 80), near)
+		return fmt.Sprintf("%q; did you mean %q?", plaintext.Line(tool, 80), near)
 	}
-	return fmt.Sprintf("%q", line(tool, 80))
+	return fmt.Sprintf("%q", plaintext.Line(tool, 80))
 }
 
 func checkInput(input []byte) error {
@@ -203,15 +204,12 @@ var (
 
 // toolError bounds what a plugin says about its failure.
 func toolError(f guestabi.PluginFailure) error {
-	e := &ToolError{Name: "Error", Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Code: "tool_failed"}
+	e := &ToolError{Name: "Error", Message: plaintext.Clip(f.Message, maxMessage), Code: "tool_failed"}
 	if namePattern.MatchString(f.Name) {
 		e.Name = f.Name
 	}
 	if codePattern.MatchString(f.Code) {
 		e.Code = f.Code
-	}
-	if len(e.Message) > maxMessage {
-		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
 	}
 	if e.Message == "" {
 		e.Message = "the tool failed without a message"

@@ -66,7 +66,7 @@ func TestToolErrors(t *testing.T) {
 		{"defaults", "raw", answer(`{"abi":1,"error":{"message":"no"}}`), ToolError{"Error", "no", "tool_failed"}},
 		{"no message", "raw", answer(`{"abi":1,"error":{"message":""}}`), ToolError{"Error", "the tool failed without a message", "tool_failed"}},
 		{"unusable name and code", "raw", answer(`{"abi":1,"error":{"name":"a b","message":"m","code":"A-B"}}`), ToolError{"Error", "m", "tool_failed"}},
-		{"long message", "raw", answer(`{"abi":1,"error":{"message":"` + strings.Repeat("ü", 4000) + `"}}`), ToolError{"Error", strings.Repeat("ü", 2048) + "…", "tool_failed"}},
+		{"long message", "raw", answer(`{"abi":1,"error":{"message":"` + strings.Repeat("ü", 4000) + `"}}`), ToolError{"Error", strings.Repeat("ü", 2046) + "…", "tool_failed"}},
 		{"PDK error", "refuse", refuse("plain text", 1), ToolError{"Error", "plain text", "tool_failed"}},
 		{"PDK error without code", "refuse", refuse("plain text", 0), ToolError{"Error", "plain text", "tool_failed"}},
 		{"PDK error as JSON", "refuse", refuse(`{"name":"TypeError","message":"m","code":"c"}`, 1), ToolError{"TypeError", "m", "c"}},

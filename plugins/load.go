@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/extism"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
@@ -113,7 +114,7 @@ func filesError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		detail += "; a plugin folder holds " + ManifestFile + " and " + WasmFile + ", which building the plugin makes"
 	}
-	return &PluginError{Plugin: dir, Kind: ErrFiles, Detail: line(detail, 600), cause: err}
+	return &PluginError{Plugin: dir, Kind: ErrFiles, Detail: plaintext.Line(detail, 600), cause: err}
 }
 
 // newPlugin checks what manifest and module have to do with each other.
@@ -194,7 +195,7 @@ func LoadDirs(ctx context.Context, dir string, opts *LoadOptions) ([]*Plugin, []
 		p, err := LoadDir(ctx, path, opts)
 		if err == nil {
 			if conflict := claim(owners, p); conflict != nil {
-				err = errors.Join(fmt.Errorf("%s: %w", line(path, 300), conflict), p.Close())
+				err = errors.Join(fmt.Errorf("%s: %w", plaintext.Line(path, 300), conflict), p.Close())
 			}
 		}
 		if err != nil {

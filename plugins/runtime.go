@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/internal/extism"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // runtime turns a checked module into something that can be called. Extism is the only one; the interfaces are the place
@@ -72,11 +73,11 @@ func (m extismModule) close() error    { return m.m.Close() }
 
 // fault translates an error of the runtime; a GuestError is not a fault and does not come here.
 func fault(plugin, tool string, err error) error {
-	e := &PluginError{Plugin: plugin, Tool: tool, cause: err, Detail: line(err.Error(), 600)}
+	e := &PluginError{Plugin: plugin, Tool: tool, cause: err, Detail: plaintext.Line(err.Error(), 600)}
 	var trap *extism.TrapError
 	switch {
 	case errors.As(err, &trap):
-		e.Kind, e.Detail = ErrBroken, line(trap.Reason, 600)
+		e.Kind, e.Detail = ErrBroken, plaintext.Line(trap.Reason, 600)
 		if trap.OutOfMemory {
 			e.Kind = ErrMemory
 			e.cause = errors.Join(ErrBroken, err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -76,7 +77,7 @@ func (s *SourceManifest) Complete(d *guestabi.Description) ([]byte, error) {
 	seen := map[string]bool{}
 	for _, t := range d.Tools {
 		if seen[t.Name] {
-			problems = append(problems, Problem{Path: "/tools", Message: fmt.Sprintf("the code has two tools %q", line(t.Name, 80)), Suggestion: "give each tool a name of its own"})
+			problems = append(problems, Problem{Path: "/tools", Message: fmt.Sprintf("the code has two tools %q", plaintext.Line(t.Name, 80)), Suggestion: "give each tool a name of its own"})
 			continue
 		}
 		seen[t.Name] = true
@@ -84,7 +85,7 @@ func (s *SourceManifest) Complete(d *guestabi.Description) ([]byte, error) {
 	}
 	for i := range m.Tools {
 		if t := &m.Tools[i]; len(d.Tools) > 0 && t.Export == "" && !seen[t.Name] {
-			problems = append(problems, Problem{Path: fmt.Sprintf("/tools/%d", i), Message: fmt.Sprintf("the code has no tool %q", line(t.Name, 80)),
+			problems = append(problems, Problem{Path: fmt.Sprintf("/tools/%d", i), Message: fmt.Sprintf("the code has no tool %q", plaintext.Line(t.Name, 80)),
 				Suggestion: "register it in the code, or take it out of the manifest"})
 		}
 	}
@@ -93,7 +94,7 @@ func (s *SourceManifest) Complete(d *guestabi.Description) ([]byte, error) {
 	}
 	raw, err := indented(&m)
 	if err != nil {
-		return nil, &ManifestError{Problems: []Problem{{Message: "what the code describes cannot be written as JSON: " + line(err.Error(), 400)}}}
+		return nil, &ManifestError{Problems: []Problem{{Message: "what the code describes cannot be written as JSON: " + plaintext.Line(err.Error(), 400)}}}
 	}
 	if _, err := ParseManifest(raw); err != nil {
 		return nil, err
@@ -127,11 +128,11 @@ func missing(m *Manifest) (problems []Problem) {
 	for i := range m.Tools {
 		t, path := &m.Tools[i], fmt.Sprintf("/tools/%d", i)
 		if t.Description == "" {
-			problems = append(problems, Problem{Path: path + "/description", Message: fmt.Sprintf("neither the manifest nor the code describes the tool %q", line(t.Name, 80)),
+			problems = append(problems, Problem{Path: path + "/description", Message: fmt.Sprintf("neither the manifest nor the code describes the tool %q", plaintext.Line(t.Name, 80)),
 				Suggestion: suggestions["/tools/*/description"]})
 		}
 		if t.Parameters == nil {
-			problems = append(problems, Problem{Path: path + "/parameters", Message: fmt.Sprintf("neither the manifest nor the code says what the tool %q takes", line(t.Name, 80)),
+			problems = append(problems, Problem{Path: path + "/parameters", Message: fmt.Sprintf("neither the manifest nor the code says what the tool %q takes", plaintext.Line(t.Name, 80)),
 				Suggestion: suggestions["/tools/* parameters"]})
 		}
 	}

@@ -2,8 +2,8 @@ package namespace
 
 import (
 	"errors"
-	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // ErrScope: the scope or the name of a namespace breaks a rule. Always a [*ScopeError].
@@ -26,7 +26,7 @@ type ScopeError struct {
 func (e *ScopeError) Error() string {
 	s := e.Message
 	if e.Path != "" {
-		s = line(e.Path, maxPathText) + ": " + s
+		s = plaintext.Line(e.Path, maxPathText) + ": " + s
 	}
 	if e.Suggestion != "" {
 		s += "; " + e.Suggestion
@@ -52,16 +52,3 @@ const (
 	maxPathText = 200 // bytes of a path in a text
 	maxNameText = 64  // bytes of a foreign name in a text
 )
-
-// line puts a foreign text on one bounded line without control characters.
-func line(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, ""))
-}

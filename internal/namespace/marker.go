@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -75,7 +76,7 @@ func (p *parser) tool(at string, v *Node) string {
 		if near := schema.Suggest(name, p.tools); near != "" {
 			hint = `did you mean "` + near + `"? Otherwise ` + hint
 		}
-		p.add(at, hint, "%q is not one of the namespace's requiredToolNames", line(name, maxNameText))
+		p.add(at, hint, "%q is not one of the namespace's requiredToolNames", plaintext.Line(name, maxNameText))
 	}
 	return name
 }

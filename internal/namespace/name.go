@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // MaxNameBytes bounds the name of a global and of an argument.
@@ -61,7 +62,7 @@ func CheckGlobalName(name string) error {
 	case len(name) > MaxNameBytes:
 		return &ScopeError{Message: fmt.Sprintf("the name has %d bytes, at most %d are allowed", len(name), MaxNameBytes), Suggestion: hint}
 	case !identifierForm.MatchString(name):
-		return &ScopeError{Message: fmt.Sprintf("%q is not a JavaScript identifier of ASCII letters, digits, _ and $", line(name, maxNameText)), Suggestion: hint}
+		return &ScopeError{Message: fmt.Sprintf("%q is not a JavaScript identifier of ASCII letters, digits, _ and $", plaintext.Line(name, maxNameText)), Suggestion: hint}
 	case strings.HasPrefix(name, "__"):
 		return &ScopeError{Message: fmt.Sprintf(`%q begins with "__", which is the host's`, name), Suggestion: hint}
 	}

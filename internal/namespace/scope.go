@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -114,10 +115,10 @@ func ParseScopeAll(data []byte, tools []string) (*Node, []*ScopeError) {
 }
 
 func syntax(err error) *ScopeError {
-	e := &ScopeError{Message: line(err.Error(), 400), Suggestion: "write one JSON object"}
+	e := &ScopeError{Message: plaintext.Line(err.Error(), 400), Suggestion: "write one JSON object"}
 	var de *schema.DecodeError
 	if errors.As(err, &de) {
-		e.Path, e.Message = de.Path, line(de.Detail, 400)
+		e.Path, e.Message = de.Path, plaintext.Line(de.Detail, 400)
 	}
 	return e
 }
@@ -243,7 +244,7 @@ func (p *parser) key(path, key string) {
 	case key == "__proto__" || key == "constructor" || key == "prototype":
 		p.add(path, "choose another name", "%q is not a safe key: JavaScript objects give it a meaning", key)
 	case strings.Contains(key, Separator):
-		p.add(path, "nest an object instead", "%q holds %q, which separates the names of a path", line(key, maxNameText), Separator)
+		p.add(path, "nest an object instead", "%q holds %q, which separates the names of a path", plaintext.Line(key, maxNameText), Separator)
 	}
 }
 
@@ -251,5 +252,5 @@ func pointer(path, token string) string {
 	if len(path) > maxPathText {
 		return path // long enough to find the place; a path must not grow with the depth
 	}
-	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(line(token, maxNameText))
+	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(plaintext.Line(token, maxNameText))
 }

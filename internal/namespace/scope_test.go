@@ -104,7 +104,7 @@ func TestScopeMistakes(t *testing.T) {
 		{"large", `{"a":"` + strings.Repeat("x", MaxScopeBytes) + `"}`, []string{"the scope has 262152 bytes"}},
 		{"many values", `{"a":[` + strings.Repeat("0,", MaxValues) + "0]}", []string{fmt.Sprintf("/a/%d: the scope has more than", MaxValues-2)}},
 		{"long key", `{"` + long + `.":1}`, []string{"/kkk"}},
-		{"terminal escape", `{"\u001b[2J.":1}`, []string{`/ [2J.: " [2J." holds "."`}},
+		{"terminal escape", `{"\u001b[2J.":1}`, []string{"/\ufffd[2J.: \"\ufffd[2J.\" holds \".\""}},
 		{"lone surrogate", `{"a":"\ud800"}`, []string{"/a: "}},
 	}
 	for _, tt := range tests {

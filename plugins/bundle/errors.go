@@ -3,8 +3,8 @@ package bundle
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Steps at which reading a bundle fails, in [Error.Step].
@@ -74,7 +74,7 @@ func (e *Error) Unwrap() []error {
 
 // fail makes an error. An error among args lies below it, where errors.Is and errors.As reach it.
 func fail(kind error, format string, args ...any) *Error {
-	e := &Error{Step: steps[kind], Kind: kind, Detail: line(fmt.Sprintf(format, args...), maxDetail)}
+	e := &Error{Step: steps[kind], Kind: kind, Detail: plaintext.Line(fmt.Sprintf(format, args...), maxDetail)}
 	if e.Step == "" {
 		e.Step = StepRegistry
 	}
@@ -88,17 +88,3 @@ func fail(kind error, format string, args ...any) *Error {
 
 // maxDetail bounds an error's text in bytes: enough for a manifest's first mistakes.
 const maxDetail = 2000
-
-// line puts a foreign text on one bounded line without control characters, so that a registry or a file cannot write to a
-// terminal through an error.
-func line(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, ""))
-}

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Reference names a plugin in a registry: REGISTRY/REPOSITORY:TAG, REGISTRY/REPOSITORY@sha256:DIGEST, or both, of which
@@ -36,7 +38,7 @@ const (
 func ParseReference(s string) (Reference, error) {
 	var r Reference
 	bad := func(format string, args ...any) (Reference, error) {
-		return Reference{}, fail(ErrReference, "%q "+format, append([]any{line(s, maxReferenceBytes)}, args...)...)
+		return Reference{}, fail(ErrReference, "%q "+format, append([]any{plaintext.Line(s, maxReferenceBytes)}, args...)...)
 	}
 	if len(s) > maxReferenceBytes {
 		return bad("is longer than %d bytes", maxReferenceBytes)

@@ -11,6 +11,8 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // registryError says what failed and with which of our sentinels. The texts of a registry are bounded and put on one
@@ -43,14 +45,16 @@ func registryError(registryName, what string, err error) error {
 var query = regexp.MustCompile(`\?[^\s"']+`)
 
 // redact takes the queries off the addresses in a text: where storage is elsewhere they are its passwords.
-func redact(err error) string { return query.ReplaceAllString(line(err.Error(), maxDetail), "?…") }
+func redact(err error) string {
+	return query.ReplaceAllString(plaintext.Line(err.Error(), maxDetail), "?…")
+}
 
 func responseError(registryName, what string, resp *errcode.ErrorResponse) error {
 	text := http.StatusText(resp.StatusCode)
 	if len(resp.Errors) > 0 {
 		text = resp.Errors.Error()
 	}
-	text = line(text, maxDetail/2)
+	text = plaintext.Line(text, maxDetail/2)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fail(ErrAuth, "%s at %s: status %d, %s; log in to %s with a user who may do this", what, registryName,

@@ -169,7 +169,7 @@ func TestWriteLayoutIntoWhat(t *testing.T) {
 
 func TestErrorTextIsOneLine(t *testing.T) {
 	e := fail(ErrRegistry, "a\nb\x1b[31m%s", strings.Repeat("x", 5000))
-	wantError(t, e, ErrRegistry, "a b [31m")
+	wantError(t, e, ErrRegistry, "a b\ufffd[31m")
 	if (&Error{Kind: ErrAuth}).Error() != ErrAuth.Error() {
 		t.Error("an error without detail")
 	}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // The forms of a plugin's id and version are those of the manifest's schema.
@@ -78,7 +78,7 @@ func (c *checker) text(path, s string, most int) {
 		c.add(path, "is missing")
 	case len(s) > most:
 		c.add(path, "has %d bytes, more than %d", len(s), most)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case !plaintext.Plain(s):
 		c.add(path, "holds characters that cannot be seen")
 	}
 }

@@ -3,6 +3,8 @@ package lock
 import (
 	"maps"
 	"slices"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // What is a part of a plugin or a tool that can drift.
@@ -40,7 +42,7 @@ func (d Difference) Changed() bool { return !d.New && !d.Gone }
 
 // String is one bounded line.
 func (d Difference) String() string {
-	id := line(d.ID, 300)
+	id := plaintext.Line(d.ID, 300)
 	switch {
 	case d.New:
 		return id + " is new: the lock file does not have it"
@@ -57,7 +59,7 @@ func side(s string) string {
 	if hashForm.MatchString(s) {
 		return s
 	}
-	return `"` + line(s, 160) + `"`
+	return `"` + plaintext.Line(s, 160) + `"`
 }
 
 // CheckPlugin compares a plugin with the file: nil if digest and signer are as it says, else a [*DriftError]. A nil file

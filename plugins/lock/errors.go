@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sentinels, for errors.Is.
@@ -31,9 +32,9 @@ type Problem struct {
 // String is one line.
 func (p Problem) String() string {
 	if p.Path == "" {
-		return line(p.Message, 400)
+		return plaintext.Line(p.Message, 400)
 	}
-	return line(p.Path, 200) + ": " + line(p.Message, 400)
+	return plaintext.Line(p.Path, 200) + ": " + plaintext.Line(p.Message, 400)
 }
 
 // FileError lists the mistakes of a lock file, in order of their places. It is ErrInvalid.
@@ -53,7 +54,7 @@ func (e *FileError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrInvalid.Error())
 	if e.File != "" {
-		b.WriteString(" (" + line(e.File, 200) + ")")
+		b.WriteString(" (" + plaintext.Line(e.File, 200) + ")")
 	}
 	b.WriteString(":")
 	for _, p := range e.Problems {
@@ -93,16 +94,3 @@ func (e *DriftError) Error() string {
 
 // Unwrap gives ErrDrift.
 func (e *DriftError) Unwrap() error { return ErrDrift }
-
-// line puts a foreign text on one bounded line without characters that could mislead a reader.
-func line(s string, most int) string {
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, "\ufffd"))
-}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
 )
 
@@ -131,7 +132,7 @@ func (s *Store) Artifact(digest string) (*bundle.Artifact, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%w: no generation has the artifact %s", ErrNotInstalled, line(digest, 100))
+	return nil, fmt.Errorf("%w: no generation has the artifact %s", ErrNotInstalled, plaintext.Line(digest, 100))
 }
 
 func (g *Generation) withDigest(digest string) (*Entry, bool) {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds of an entry. The manifest's schema has those of id, version, tools and namespaces; trust those of publishers.
@@ -62,7 +62,9 @@ func (g *Generation) check() error {
 }
 
 func (e *Entry) check() error {
-	bad := func(what string) error { return fail(ErrInvalid, "the %s of %q is not valid", what, line(e.ID, maxID)) }
+	bad := func(what string) error {
+		return fail(ErrInvalid, "the %s of %q is not valid", what, plaintext.Line(e.ID, maxID))
+	}
 	switch {
 	case len(e.ID) > maxID || !idForm.MatchString(e.ID):
 		return bad("id")
@@ -99,8 +101,7 @@ func fullVersion(s string) bool {
 
 // readable says whether a text is there, bounded and of visible characters.
 func readable(s string, most int) bool {
-	return s != "" && len(s) <= most && utf8.ValidString(s) &&
-		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	return s != "" && len(s) <= most && plaintext.Plain(s)
 }
 
 func wholeSeconds(t time.Time) bool {

@@ -3,8 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Sentinels, for errors.Is.
@@ -49,9 +49,9 @@ type DamageError struct {
 
 // Error is one line.
 func (e *DamageError) Error() string {
-	s := ErrDamaged.Error() + ": " + line(e.File, 200)
+	s := ErrDamaged.Error() + ": " + plaintext.Line(e.File, 200)
 	if e.Plugin != "" {
-		s += " (of " + line(e.Plugin, 100) + ")"
+		s += " (of " + plaintext.Line(e.Plugin, 100) + ")"
 	}
 	return s + " " + e.Detail
 }
@@ -71,7 +71,7 @@ const (
 
 // damage makes a DamageError; how says how to mend it.
 func damage(file string, cause error, how, format string, args ...any) *DamageError {
-	return &DamageError{File: file, Detail: line(fmt.Sprintf(format, args...), 400) + "; " + how, cause: cause}
+	return &DamageError{File: file, Detail: plaintext.Line(fmt.Sprintf(format, args...), 400) + "; " + how, cause: cause}
 }
 
 // ConflictError says what two plugins claim. It is ErrConflict.
@@ -88,10 +88,10 @@ type ConflictError struct {
 func (e *ConflictError) Error() string {
 	if e.Kind == "id" {
 		return fmt.Sprintf("%v: %s is installed from publisher %s, this one is from %s; remove it first with `cloister plugin remove %s`",
-			ErrConflict, line(e.Name, 100), line(e.Owner, 100), line(e.Plugin, 100), line(e.Name, 100))
+			ErrConflict, plaintext.Line(e.Name, 100), plaintext.Line(e.Owner, 100), plaintext.Line(e.Plugin, 100), plaintext.Line(e.Name, 100))
 	}
 	return fmt.Sprintf("%v: the %s %s of %s belongs to %s; remove that first with `cloister plugin remove %s`",
-		ErrConflict, e.Kind, line(e.Name, 100), line(e.Plugin, 100), line(e.Owner, 100), line(e.Owner, 100))
+		ErrConflict, e.Kind, plaintext.Line(e.Name, 100), plaintext.Line(e.Plugin, 100), plaintext.Line(e.Owner, 100), plaintext.Line(e.Owner, 100))
 }
 
 // Unwrap gives ErrConflict.
@@ -99,18 +99,5 @@ func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // fail wraps a sentinel with what happened.
 func fail(kind error, format string, args ...any) error {
-	return fmt.Errorf("%w: %s", kind, line(fmt.Sprintf(format, args...), 600))
-}
-
-// line puts a foreign text on one bounded line without characters that could mislead a reader.
-func line(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, ""))
+	return fmt.Errorf("%w: %s", kind, plaintext.Line(fmt.Sprintf(format, args...), 600))
 }

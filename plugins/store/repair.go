@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Repaired is what [Store.Repair] found and did.
@@ -159,7 +161,7 @@ func (r *Repaired) dropBlobs(ctx context.Context, c *change) error {
 		if err := c.RemoveAll(blobDir + "/" + name); err != nil {
 			return fmt.Errorf("repair: %w", err)
 		}
-		r.Done = append(r.Done, "Removed the damaged blob "+line(name, 80)+".")
+		r.Done = append(r.Done, "Removed the damaged blob "+plaintext.Line(name, 80)+".")
 	}
 	return nil
 }
@@ -168,11 +170,11 @@ func (r *Repaired) dropBlobs(ctx context.Context, c *change) error {
 func sentence(err error) string {
 	var de *DamageError
 	if !errors.As(err, &de) {
-		return line(err.Error(), 600) + "."
+		return plaintext.Line(err.Error(), 600) + "."
 	}
-	s := line(de.File, 200)
+	s := plaintext.Line(de.File, 200)
 	if de.Plugin != "" {
-		s += " (of " + line(de.Plugin, 100) + ")"
+		s += " (of " + plaintext.Line(de.Plugin, 100) + ")"
 	}
 	return s + " " + de.Detail + "."
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // briefly is how long methods without a context wait for the lock.
@@ -75,7 +77,7 @@ func (c *change) commit(ctx context.Context, entries []Entry, reason string) (*G
 			return nil, err
 		}
 	}
-	g := &Generation{Number: c.last + 1, Created: c.s.time(), Reason: line(reason, maxReason-3), Entries: entries}
+	g := &Generation{Number: c.last + 1, Created: c.s.time(), Reason: plaintext.Line(reason, maxReason), Entries: entries}
 	if err := c.put(g); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // compiled is a checked policy, ready for Verify. It is immutable.
@@ -119,7 +120,7 @@ func (c *compiler) publisher(i int, p *Publisher) {
 }
 
 func (c *compiler) key(publisher int, path string, k Key) {
-	if len(k.Comment) > maxComment || k.Comment != line(k.Comment, maxComment) {
+	if len(k.Comment) > maxComment || !plaintext.Plain(k.Comment) {
 		c.add(path+"/comment", "write one short line", "the comment is longer than %d bytes or not printable", maxComment)
 	}
 	pub, err := parsePublic(k.PublicKey)
@@ -154,7 +155,7 @@ func (c *compiler) identity(publisher int, path string, id Identity) {
 		ok = false
 		c.add(path+"/issuer", `write the OIDC issuer, for example "https://token.actions.githubusercontent.com"`, "the issuer %s has the wrong form", text(id.Issuer))
 	}
-	if id.Subject == "" || len(id.Subject) > maxIdentity || id.Subject != line(id.Subject, maxIdentity) || strings.ContainsAny(id.Subject, "*\ufffd") {
+	if id.Subject == "" || len(id.Subject) > maxIdentity || !plaintext.Plain(id.Subject) || strings.ContainsAny(id.Subject, "*\ufffd") {
 		ok = false
 		c.add(path+"/subject", "write the certificate's subject alternative name exactly; there are no patterns", "the subject %s has the wrong form", text(id.Subject))
 	}
@@ -232,7 +233,7 @@ func (c *compiler) trustedRoot(raw []byte) {
 // globalName says what is wrong with the name of a global, or "".
 func globalName(name string) string {
 	if err := namespace.CheckGlobalName(name); err != nil {
-		return line(err.Error(), 200)
+		return plaintext.Line(err.Error(), 200)
 	}
 	return ""
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
@@ -118,11 +118,11 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Plugin != "" {
-		b.WriteString("plugin " + line(e.Plugin, 200) + ": ")
+		b.WriteString("plugin " + plaintext.Line(e.Plugin, 200) + ": ")
 	}
 	fmt.Fprintf(&b, "%s: %v", e.Step, e.State.sentinel())
 	if e.Detail != "" {
-		b.WriteString(": " + line(e.Detail, 800))
+		b.WriteString(": " + plaintext.Line(e.Detail, 800))
 	}
 	return b.String()
 }
@@ -174,9 +174,9 @@ type KeyError struct {
 // Error is one line.
 func (e *KeyError) Error() string {
 	if e.Kind == nil {
-		return ErrKey.Error() + ": " + line(e.Detail, 400)
+		return ErrKey.Error() + ": " + plaintext.Line(e.Detail, 400)
 	}
-	return e.Kind.Error() + ": " + line(e.Detail, 400)
+	return e.Kind.Error() + ": " + plaintext.Line(e.Detail, 400)
 }
 
 // Unwrap gives [ErrKey] and the kind.
@@ -189,17 +189,4 @@ func (e *KeyError) Unwrap() []error {
 
 func badKey(kind error, format string, args ...any) *KeyError {
 	return &KeyError{Kind: kind, Detail: fmt.Sprintf(format, args...)}
-}
-
-// line puts a foreign text on one bounded line without control or direction characters.
-func line(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, ""))
 }

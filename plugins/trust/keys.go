@@ -16,6 +16,7 @@ import (
 
 	"github.com/secure-systems-lab/go-securesystemslib/encrypted"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -51,7 +52,7 @@ func GenerateKey(kind KeyKind, password []byte) (private, public []byte, err err
 	case KeyEd25519:
 		_, signer, err = ed25519.GenerateKey(rand.Reader)
 	default:
-		return nil, nil, badKey(ErrKeyType, "the kinds are %s and %s, not %s", KeyECDSAP256, KeyEd25519, line(string(kind), 40))
+		return nil, nil, badKey(ErrKeyType, "the kinds are %s and %s, not %s", KeyECDSAP256, KeyEd25519, plaintext.Line(string(kind), 40))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a key: %w", err)
@@ -111,7 +112,7 @@ func LoadKey(text, password []byte) (*SigningKey, error) {
 	case "EC PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY":
 		return nil, badKey(ErrKeyType, "%s is a format that is not read; make a key with cloister plugin keygen, or import it with cosign import-key-pair", block.Type)
 	default:
-		return nil, badKey(ErrKeyType, "%s is no private key that can sign plugins", line(block.Type, 40))
+		return nil, badKey(ErrKeyType, "%s is no private key that can sign plugins", plaintext.Line(block.Type, 40))
 	}
 	return parsePrivate(der)
 }

@@ -12,6 +12,8 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // publicKey is a public key of a kind that is accepted.
@@ -40,7 +42,7 @@ func parsePublic(text string) (*publicKey, error) {
 	case block == nil:
 		return nil, badKey(nil, `a public key begins with "-----BEGIN PUBLIC KEY-----"`)
 	case block.Type != "PUBLIC KEY":
-		return nil, badKey(nil, "%s is not PUBLIC KEY: give the file that ends in .pub", line(block.Type, 40))
+		return nil, badKey(nil, "%s is not PUBLIC KEY: give the file that ends in .pub", plaintext.Line(block.Type, 40))
 	case len(bytes.TrimSpace(rest)) > 0 || len(block.Headers) > 0 || !bytes.HasPrefix(bytes.TrimSpace([]byte(text)), []byte("-----BEGIN")):
 		return nil, badKey(nil, "there is something beside the one public key")
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -158,7 +159,7 @@ func (r *reader) object(path string, v any, members ...string) (map[string]any, 
 		if near := schema.Suggest(name, members); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		r.add(path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(line(name, 64)), hint, "unknown member")
+		r.add(path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(plaintext.Line(name, 64)), hint, "unknown member")
 	}
 	return m, true
 }
@@ -215,8 +216,8 @@ func text(v any) string {
 	case []any:
 		return "a list"
 	case string:
-		return strconv.Quote(line(v, 80))
+		return strconv.Quote(plaintext.Line(v, 80))
 	default:
-		return line(fmt.Sprint(v), 40)
+		return plaintext.Line(fmt.Sprint(v), 40)
 	}
 }

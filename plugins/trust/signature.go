@@ -16,6 +16,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore-go/pkg/verify"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
 )
@@ -57,7 +58,7 @@ func invalid(cause error, format string, args ...any) *Error {
 }
 
 func panicked(step Step, r any) *Error {
-	return refuse(step, StateInternal, nil, "the check broke down (%s); this is a fault of Cloister: please report it", line(fmt.Sprint(r), 200))
+	return refuse(step, StateInternal, nil, "the check broke down (%s); this is a fault of Cloister: please report it", plaintext.Line(fmt.Sprint(r), 200))
 }
 
 // readSignature reads a sigstore bundle. Size and JSON are checked before anything else looks at it: the library below reads
@@ -206,7 +207,7 @@ func verifyResult(v *verify.Verifier, b *sigstore.Bundle, digest string, who ver
 func parseTrustedRoot(raw json.RawMessage) (tr *root.TrustedRoot, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			tr, err = nil, fmt.Errorf("it cannot be read (%s)", line(fmt.Sprint(r), 100))
+			tr, err = nil, fmt.Errorf("it cannot be read (%s)", plaintext.Line(fmt.Sprint(r), 100))
 		}
 	}()
 	if err := schema.Check(raw); err != nil {
@@ -215,7 +216,7 @@ func parseTrustedRoot(raw json.RawMessage) (tr *root.TrustedRoot, err error) {
 	tr, err = root.NewTrustedRootFromJSON(raw)
 	if err != nil {
 		// The library's texts change their spaces from build to build on purpose.
-		return nil, fmt.Errorf("it cannot be read: %s", strings.Join(strings.Fields(line(err.Error(), 300)), " "))
+		return nil, fmt.Errorf("it cannot be read: %s", strings.Join(strings.Fields(plaintext.Line(err.Error(), 300)), " "))
 	}
 	return tr, nil
 }
