@@ -3,6 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Tier is the rank of a tool's origin. The catalog is ordered by it: core tools, bundled plugins, external plugins, MCP
@@ -155,8 +157,8 @@ func tierFits(e *Entry) bool {
 
 // finish fills in the cleaned texts and the parsed, compacted schemas.
 func (e *Entry) finish(index int) (params, returns *schema, err error) {
-	e.Label = cleanText(e.Label, false)
-	e.Description = cleanText(e.Description, true)
+	e.Label = plaintext.Prompt(e.Label, plaintext.Whole)
+	e.Description = plaintext.PromptLines(e.Description, plaintext.Whole)
 	fail := func(field string, err error) error {
 		return &EntryError{Index: index, ID: e.ID, Field: field, Reason: err.Error() + "; give a JSON Schema", Err: err}
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds on a query. What lies beyond them is not read.
@@ -59,7 +60,7 @@ func (x *searchIndex) top(query string, limit int) []*Entry {
 	if limit <= 0 || len(x.docs) == 0 {
 		return nil
 	}
-	if q := strings.TrimSpace(firstBytes(query, maxQueryLen)); q == "" || q == "*" {
+	if q := strings.TrimSpace(plaintext.Head(query, maxQueryLen)); q == "" || q == "*" {
 		return slices.Clone(x.docs[:min(limit, len(x.docs))])
 	}
 	hits := x.find(query, limit, 0)
@@ -68,16 +69,6 @@ func (x *searchIndex) top(query string, limit int) []*Entry {
 		result[i] = x.docs[doc]
 	}
 	return result
-}
-
-func firstBytes(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }
 
 // hit is one entry on its way into the result.
@@ -103,7 +94,7 @@ func (x *searchIndex) better(a, b hit) int {
 func (x *searchIndex) find(query string, limit int, share float32) []int32 {
 	s := scratches.Get().(*scratch)
 	s.reset(len(x.docs))
-	x.analyze(s, firstBytes(query, maxQueryLen))
+	x.analyze(s, plaintext.Head(query, maxQueryLen))
 	total := x.accumulate(s)
 	x.exactHits(s, query)
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 func TestSearchExactFirst(t *testing.T) {
@@ -164,7 +166,7 @@ func TestSearchBoundsQuery(t *testing.T) {
 		"colons":       strings.Repeat("cloister:", 1<<17),
 		"many unknown": strings.Repeat("qzwxv jkqzx wvxzq ", 1<<16),
 	} {
-		want := ids(c.Search(firstBytes(query, maxQueryLen), 8))
+		want := ids(c.Search(plaintext.Head(query, maxQueryLen), 8))
 		if diff := cmp.Diff(want, ids(c.Search(query+" needle", 8))); diff != "" {
 			t.Errorf("%s: the end of the query is read (-want +got):\n%s", name, diff)
 		}

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 // with another owner or spelling, names a few typing errors away, tools that its words would find. Only ids that guest code can
 // see are returned. The time is bounded for any input; what lies beyond its first 256 bytes is not read.
 func (c *Catalog) Suggest(id string) []string {
-	guess := strings.TrimSpace(firstBytes(id, maxGuessLen))
+	guess := strings.TrimSpace(plaintext.Head(id, maxGuessLen))
 	if guess == "" || len(c.search.docs) == 0 {
 		return nil
 	}

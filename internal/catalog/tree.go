@@ -102,8 +102,3 @@ func (t *tree) unquoted(start, end int32) string {
 	}
 	return unquote(t.text[start:end])
 }
-
-// CleanText returns hostile prose without what a reader cannot see or what could steer a terminal: control, escape and format
-// characters, bidirectional overrides, fillers, piles of combining marks, invalid UTF-8. Line breaks of all kinds become "\n"
-// with keepLines, else spaces.
-func CleanText(s string, keepLines bool) string { return cleanText(s, keepLines) }

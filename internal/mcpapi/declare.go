@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -177,7 +178,7 @@ func (d *toolWriter) comment(b *strings.Builder, s *Server) {
 		d.short = d.short || shortened(all[len(all)-1], d.tool.Description)
 	}
 	if name := d.tool.Original; name != "" && !sameWords(name, d.tool.Name) {
-		all = append(all, "Named "+quote(firstRunes(name, maxTitle))+" by the server.")
+		all = append(all, "Named "+quote(plaintext.Characters(name, maxTitle))+" by the server.")
 	}
 	for _, p := range d.params {
 		all = append(all, "@param "+p.name+" "+p.doc)
@@ -222,7 +223,7 @@ func onlyWords(s string) string {
 func Declaration(s *Server) string {
 	var b strings.Builder
 	b.Grow(min(1024+700*len(s.Tools), MaxServerBytes))
-	title := quote(firstRunes(cmp.Or(s.Title, s.Name), maxTitle))
+	title := quote(plaintext.Characters(cmp.Or(s.Title, s.Name), maxTitle))
 	b.WriteString("// MCP server " + title + ". The texts and names are by the server. McpToolResult and other shared types: " + IndexPath + "\n")
 	writeInstructions(&b, s)
 	b.WriteString(namespaceStart(s))

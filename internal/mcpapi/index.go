@@ -3,6 +3,8 @@ package mcpapi
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // IndexPath is the path of what [Index] writes.
@@ -76,7 +78,7 @@ func Index(servers []Server) string {
 			text += ", prompts"
 		}
 		if s.Title != "" && s.Title != s.Name {
-			text += "; configured as " + quote(firstRunes(s.Title, maxTitle))
+			text += "; configured as " + quote(plaintext.Characters(s.Title, maxTitle))
 		}
 		if b.Len()+len(text) > maxIndexBytes {
 			fmt.Fprintf(&b, "//   %d more: API.list(\"mcp\")\n", len(servers)-i)

@@ -5,7 +5,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds of texts in comments, in runes and lines.
@@ -21,20 +21,18 @@ const (
 // Instructions makes what a server says of itself fit to be kept: cleaned, without white space around it, and of [MaxInstructions]
 // characters at most. It is still the text of a stranger.
 func Instructions(s string) string {
-	s = strings.TrimSpace(catalog.CleanText(cut(s, MaxInstructions), true))
-	return firstRunes(s, MaxInstructions)
+	return plaintext.Characters(strings.TrimSpace(plaintext.PromptLines(head(s, MaxInstructions), plaintext.Whole)), MaxInstructions)
 }
 
 // line makes hostile prose fit for one line of a comment, at most limit runes.
 func line(s string, limit int) string {
-	s = commentText(strings.Join(strings.Fields(catalog.CleanText(oneLineEnd(cut(s, limit)), false)), " "))
-	return firstRunes(s, limit)
+	return plaintext.Characters(commentText(plaintext.Prompt(head(s, limit), plaintext.Whole)), limit)
 }
 
 // lines makes hostile prose fit for the lines of a comment: at most limit runes in all, without empty lines and white space at the ends.
 func lines(s string, limit int) []string {
 	var out []string
-	for l := range strings.SplitSeq(catalog.CleanText(oneLineEnd(cut(s, limit)), true), "\n") {
+	for l := range strings.SplitSeq(plaintext.PromptLines(head(s, limit), plaintext.Whole), "\n") {
 		l = commentText(strings.TrimSpace(strings.ReplaceAll(l, "\t", " ")))
 		if l == "" {
 			continue
@@ -43,7 +41,7 @@ func lines(s string, limit int) []string {
 			out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "…") + "…"
 			return out
 		}
-		l = firstRunes(l, limit)
+		l = plaintext.Characters(l, limit)
 		limit -= utf8.RuneCountInString(l)
 		if strings.HasPrefix(l, "@") { // a tag of ours is one that a property has
 			l = `\` + l
@@ -58,23 +56,8 @@ func shortened(shown, text string) bool {
 	return strings.HasSuffix(shown, "…") && !strings.HasSuffix(strings.TrimSpace(text), "…")
 }
 
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n")
-
-// cut shortens a text that is far too long before it is looked at: what is left holds limit runes and much white space.
-func cut(s string, limit int) string {
-	if most := limit * 8; len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return s
-}
-
-// oneLineEnd writes the ends of lines that catalog.CleanText would drop as "\n".
-func oneLineEnd(s string) string {
-	if !strings.ContainsAny(s, "\r\v\f") { // nearly always; a Replacer copies all the same
-		return s
-	}
-	return lineEnds.Replace(s)
-}
+// head is the beginning of a text that is far too long: it holds limit characters and much white space.
+func head(s string, limit int) string { return plaintext.Head(s, limit*8) }
 
 // commentText takes the marks of comments out of cleaned text. The end comes last: what "/*" becomes must not make a new one of "/*/".
 func commentText(s string) string {
@@ -82,20 +65,6 @@ func commentText(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(s, "/*", "/ *"), "*/", "* /")
-}
-
-// firstRunes shortens a text to limit runes.
-func firstRunes(s string, limit int) string {
-	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n++; n == limit {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }
 
 // quote writes a string of TypeScript in ASCII. The result can stand in a comment too.
