@@ -225,7 +225,7 @@ func (i *Instance) outcome(ctx context.Context, rc uint32, err error) ([]byte, e
 		return nil, i.trap(err)
 	}
 	if message := i.kernel.block(i.kernel.failure); rc != 0 || len(message) > 0 {
-		return nil, &GuestError{Code: rc, Message: strings.ToValidUTF8(plaintext.Clip(string(message[:min(len(message), MaxMessageBytes+1)]), MaxMessageBytes), "")}
+		return nil, &GuestError{Code: rc, Message: plaintext.Clip(string(message[:min(len(message), MaxMessageBytes+1)]), MaxMessageBytes)}
 	}
 	if n := i.kernel.outputLen; n > limit {
 		return nil, &LimitError{What: "output", Limit: int64(limit), Got: int64(n)}
@@ -253,7 +253,7 @@ func (i *Instance) trap(err error) error {
 	return &TrapError{
 		OutOfMemory: i.memories.refused(pluginMemory),
 		Reason:      plaintext.Short(reason, maxDetail),
-		Trace:       strings.ToValidUTF8(plaintext.Clip(trace, MaxMessageBytes), ""),
+		Trace:       plaintext.Clip(trace, MaxMessageBytes),
 		Output:      i.log.lastOutput(),
 	}
 }
