@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // call is one request for a tool, a resource or a prompt on its way.
@@ -56,7 +57,7 @@ func (s *session) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.
 	}
 	def := surface.byName[name]
 	if def == nil {
-		return nil, invalidParams("unknown tool %q", oneLine(name, 100))
+		return nil, invalidParams("unknown tool %q", plaintext.Line(name, 100))
 	}
 	c := s.newCall(req, req.Session, run, name)
 	c.args, c.state, c.responses, c.progress = req.Params.Arguments, req.Params.RequestState, req.Params.InputResponses, req.Params.GetProgressToken()

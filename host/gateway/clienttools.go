@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -64,7 +65,7 @@ func (s *session) lend(p *mcp.InitializeParams) error {
 	o.ClientTools = append(o.ClientTools, tools...)
 	run, err := s.g.o.Host.NewRun(s.ctx, o)
 	if errors.Is(err, host.ErrTool) {
-		return invalidParams("capability %s: %s", ClientToolsCapability, oneLine(err.Error(), 500))
+		return invalidParams("capability %s: %s", ClientToolsCapability, plaintext.Line(err.Error(), 500))
 	}
 	if err != nil {
 		return s.broken("taking client tools", err)
@@ -155,7 +156,7 @@ func (s *session) settled(err error) (*settled, error) {
 	case errors.Is(err, host.ErrUnknownCall):
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such open call in this session"}
 	case errors.As(err, &te):
-		return nil, invalidParams("%s", oneLine(te.Error(), 1000))
+		return nil, invalidParams("%s", plaintext.Line(te.Error(), 1000))
 	}
 	return nil, s.broken("settling a call", err)
 }

@@ -48,7 +48,7 @@ func TestProgress(t *testing.T) {
 			mu.Lock()
 			text := strings.Join(said, "\n")
 			mu.Unlock()
-			contains(t, text, "calling cloister:core:report", `half\u{1b}[31m done`, "cloister:core:report: ok")
+			contains(t, text, "calling cloister:core:report", `half\x1b[31m done`, "cloister:core:report: ok")
 			cs.Close()
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -58,7 +59,7 @@ func (r *promptReply) fill(res *host.CallResult) error {
 	for i := range res.Attachments {
 		byHandle[res.Attachments[i].Handle] = &res.Attachments[i]
 	}
-	r.Description, r.Messages = cleaned(got.Description, maxListedText, true), make([]promptMessage, len(got.Messages))
+	r.Description, r.Messages = listedText(got.Description), make([]promptMessage, len(got.Messages))
 	for i, m := range got.Messages {
 		content, err := resolved(m.Content, byHandle)
 		if err != nil {
@@ -103,7 +104,7 @@ func resolved(raw json.RawMessage, byHandle map[string]*host.Attachment) (json.R
 	}
 	a := byHandle[at.Handle]
 	if a == nil {
-		return json.Marshal(map[string]string{"type": "text", "text": "[" + item.Type + " " + oneLine(at.Note, 300) + "]"})
+		return json.Marshal(map[string]string{"type": "text", "text": "[" + item.Type + " " + plaintext.Line(at.Note, 300) + "]"})
 	}
 	filled, err := withBinary(target, member, a.Data)
 	if err != nil || member == "data" {

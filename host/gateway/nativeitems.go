@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/yosida95/uritemplate/v3"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -50,8 +49,8 @@ func readItem(raw json.RawMessage) (*listedItem, bool) {
 	if len(raw) > maxListedItem || schema.DecodeInto(raw, &it, &schema.DecodeOptions{Checked: true, AllowUnknown: true}) != nil {
 		return nil, false
 	}
-	it.Name, it.Title = cleaned(it.Name, maxListedName, false), cleaned(it.Title, maxListedName, false)
-	it.Description, it.MIMEType = cleaned(it.Description, maxListedText, true), cleaned(it.MIMEType, maxListedName, false)
+	it.Name, it.Title = listedName(it.Name), listedName(it.Title)
+	it.Description, it.MIMEType = listedText(it.Description), listedName(it.MIMEType)
 	return &it, true
 }
 
@@ -85,10 +84,10 @@ func promptOf(raw json.RawMessage) (*mcp.Prompt, bool) {
 	var name struct {
 		Name string `json:"name"`
 	}
-	if !ok || json.Unmarshal(raw, &name) != nil || name.Name != it.Name || it.Name == "" || len(it.Name) > maxPromptName || len(it.Arguments) > maxPromptArgs {
+	if !ok || json.Unmarshal(raw, &name) != nil || name.Name == "" || len(name.Name) > maxPromptName || !plaintext.Plain(name.Name) || len(it.Arguments) > maxPromptArgs {
 		return nil, false
 	}
-	p := &mcp.Prompt{Name: it.Name, Title: it.Title, Description: it.Description}
+	p := &mcp.Prompt{Name: name.Name, Title: it.Title, Description: it.Description}
 	for _, raw := range it.Arguments {
 		var a struct {
 			Name        string `json:"name"`
@@ -96,11 +95,11 @@ func promptOf(raw json.RawMessage) (*mcp.Prompt, bool) {
 			Description string `json:"description"`
 			Required    bool   `json:"required"`
 		}
-		if schema.DecodeInto(raw, &a, &schema.DecodeOptions{Checked: true, AllowUnknown: true}) != nil || a.Name == "" || a.Name != cleaned(a.Name, maxListedName, false) {
+		if schema.DecodeInto(raw, &a, &schema.DecodeOptions{Checked: true, AllowUnknown: true}) != nil || a.Name == "" || len(a.Name) > maxListedName || !plaintext.Plain(a.Name) {
 			return nil, false
 		}
 		p.Arguments = append(p.Arguments, &mcp.PromptArgument{
-			Name: a.Name, Title: cleaned(a.Title, maxListedName, false), Description: cleaned(a.Description, maxListedText, true), Required: a.Required,
+			Name: a.Name, Title: listedName(a.Title), Description: listedText(a.Description), Required: a.Required,
 		})
 	}
 	return p, true
@@ -116,7 +115,7 @@ func annotationsOf(raw json.RawMessage) *mcp.Annotations {
 	if raw == nil || bytes.Equal(raw, []byte("null")) || schema.DecodeInto(raw, &a, &schema.DecodeOptions{Checked: true, AllowUnknown: true}) != nil {
 		return nil
 	}
-	out := &mcp.Annotations{LastModified: cleaned(a.LastModified, 40, false)}
+	out := &mcp.Annotations{LastModified: plaintext.Line(a.LastModified, 40)}
 	for _, role := range a.Audience {
 		if (role == "user" || role == "assistant") && len(out.Audience) < 2 {
 			out.Audience = append(out.Audience, mcp.Role(role))
@@ -128,36 +127,20 @@ func annotationsOf(raw json.RawMessage) *mcp.Annotations {
 	return out
 }
 
-// cleaned takes out of a text what controls a terminal, reorders or hides text. Lines
-// stay where there may be several.
-func cleaned(s string, limit int, lines bool) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case lines && (r == '\n' || r == '\t'):
-			return r
-		case r == utf8.RuneError, steers(r):
-			return -1
-		}
-		return r
-	}, s)
-	n := 0
-	for i := range s {
-		if n++; n > limit {
-			return s[:i] + "…"
-		}
-	}
-	return s
+// listedName is a name or a title that a client shows.
+func listedName(s string) string {
+	return plaintext.Characters(plaintext.Prompt(s, plaintext.Whole), maxListedName)
 }
 
-// steers says whether a character is one that a reader cannot see.
-func steers(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || filler(r)
+// listedText is a description that a client shows, or a model reads.
+func listedText(s string) string {
+	return plaintext.Characters(plaintext.PromptLines(s, plaintext.Whole), maxListedText)
 }
 
 // usableURI says whether a text can be the URI of a resource: absolute, and nothing in
 // it that cannot be seen.
 func usableURI(uri string) bool {
-	if uri == "" || len(uri) > maxURI || !utf8.ValidString(uri) || strings.IndexFunc(uri, steers) >= 0 {
+	if uri == "" || len(uri) > maxURI || !plaintext.Plain(uri) {
 		return false
 	}
 	u, err := url.Parse(uri)
@@ -167,7 +150,7 @@ func usableURI(uri string) bool {
 // usableTemplate says whether a text is a URI template (RFC 6570) that has at least
 // its scheme written out: one that has not would take the URIs of all other servers.
 func usableTemplate(text string) bool {
-	if len(text) > maxTemplate || !utf8.ValidString(text) || strings.IndexFunc(text, steers) >= 0 {
+	if len(text) > maxTemplate || !plaintext.Plain(text) {
 		return false
 	}
 	scheme, _, ok := strings.Cut(literal(text), ":")

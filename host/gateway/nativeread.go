@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // asked is what results have in common that may put questions to the user (protocol
@@ -201,7 +202,7 @@ func (c *call) getPrompt(ctx context.Context, n *native, p *mcp.GetPromptParams)
 			}
 		}
 		if from.server == nil || from.server.getPrompt == "" {
-			return nil, invalidParams("unknown prompt %q", oneLine(p.Name, 100))
+			return nil, invalidParams("unknown prompt %q", plaintext.Line(p.Name, 100))
 		}
 		return c.toolCall(ctx, from.server.getPrompt, map[string]any{"name": from.name, "arguments": arguments})
 	})
@@ -250,7 +251,7 @@ func failed(err error) error {
 	if !errors.As(err, &te) {
 		return err
 	}
-	e := &jsonrpc.Error{Code: codeFailed, Message: oneLine(te.Message, maxListedMessage)}
+	e := &jsonrpc.Error{Code: codeFailed, Message: plaintext.Line(te.Message, maxListedMessage)}
 	if te.Code == "invalid_input" {
 		e.Code = jsonrpc.CodeInvalidParams
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // liveCalls are the requests of a session that want to hear of progress.
@@ -102,7 +103,7 @@ func (l *liveCalls) say(runID, callID, format string, args ...any) {
 		return
 	}
 	select {
-	case li.messages <- oneLine(fmt.Sprintf(format, args...), maxProgressText):
+	case li.messages <- plaintext.Show(fmt.Sprintf(format, args...), maxProgressText):
 	default:
 	}
 }
@@ -147,5 +148,5 @@ func (l *liveCalls) progress(call *host.ToolCall, p any) {
 		}
 		text = string(raw[:min(len(raw), 4*maxProgressText)])
 	}
-	l.say(call.RunID, call.ID, "%s: %s", call.Tool, strings.ToValidUTF8(text, "\uFFFD"))
+	l.say(call.RunID, call.ID, "%s: %s", call.Tool, text)
 }

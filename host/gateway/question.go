@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Answers of the form. Refuse is first: a client that takes the first of a list for
@@ -41,16 +41,20 @@ func question(p *host.PendingApproval, who Client) *mcp.ElicitParams {
 	}}
 }
 
-// Bounds on the text of a question, in characters.
+// Bounds on the text of a question: maxShownArguments in characters, so that the
+// limit is the same for all scripts, the others in bytes.
 const (
-	maxShownArguments = 2000
+	maxShownArguments = 2000 // of JSON that is shown as it is
 	maxShownMember    = 160
+	maxShownKey       = 80
+	maxShownName      = 80
+	maxShownTool      = 400
 	maxShownMembers   = 40
 )
 
 func questionText(p *host.PendingApproval, who Client) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Allow a call of the tool %s?\n", oneLine(p.Call.Tool, 200))
+	fmt.Fprintf(&b, "Allow a call of the tool %s?\n", plaintext.Show(p.Call.Tool, maxShownTool))
 	asks := "agent " + quoted(p.Call.Scope.AgentID)
 	if who.Name != "" {
 		asks += ", client " + quoted(who.Name)
@@ -69,17 +73,19 @@ func questionText(p *host.PendingApproval, who Client) string {
 	return b.String()
 }
 
-func quoted(s string) string { return `"` + strings.ReplaceAll(oneLine(s, 80), `"`, `'`) + `"` }
+func quoted(s string) string {
+	return `"` + strings.ReplaceAll(plaintext.Show(s, maxShownName), `"`, `'`) + `"`
+}
 
 // shownArguments shows a call's arguments. Where they are too long each member is cut
 // by itself, so that a long one hides no other, and the text says so.
 func shownArguments(input json.RawMessage) string {
 	if utf8.RuneCount(input) <= maxShownArguments {
-		return visible(string(input), maxShownArguments)
+		return shownJSON(input, plaintext.Whole)
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(input, &members) != nil {
-		return visible(string(input), maxShownArguments) + cutNote(len(input))
+		return shownJSON(input, maxShownArguments) + cutNote(len(input))
 	}
 	names := make([]string, 0, len(members))
 	for name := range members {
@@ -96,56 +102,23 @@ func shownArguments(input json.RawMessage) string {
 		if err != nil {
 			continue // no string is refused
 		}
-		fmt.Fprintf(&b, "%s: %s", visible(string(key), 80), visible(string(members[name]), maxShownMember))
-		if n := len(members[name]); n > maxShownMember {
-			b.WriteString(cutNote(n))
+		value := shownJSON(members[name], maxShownMember)
+		b.WriteString(shownJSON(key, maxShownKey) + ": " + value)
+		if strings.HasSuffix(value, "…") { // which ends no JSON
+			b.WriteString(cutNote(len(members[name])))
 		}
 		b.WriteByte('\n')
 	}
 	return strings.TrimRight(b.String(), "\n") + cutNote(len(input))
 }
 
+// shownJSON shows JSON on one line of at most n bytes, in the escapes that `cloister
+// approvals` shows it in.
+func shownJSON(text json.RawMessage, n int) string {
+	return plaintext.Show(plaintext.ShowJSON(string(text)), n)
+}
+
 func cutNote(size int) string { return fmt.Sprintf(" … (CUT: %d bytes in all)", size) }
-
-// oneLine is visible for names: white space of any kind is a single space.
-func oneLine(s string, limit int) string {
-	if len(s) > limit*utf8.UTFMax {
-		s = strings.ToValidUTF8(s[:limit*utf8.UTFMax], "")
-	}
-	return visible(strings.Join(strings.Fields(s), " "), limit)
-}
-
-// visible shows text to a person: what a reader cannot see, or what steers a terminal
-// or the direction of text, is written as \u{…}. At most limit characters are shown.
-func visible(s string, limit int) string {
-	var b strings.Builder
-	for n := 0; len(s) > 0; n++ {
-		if n == limit {
-			b.WriteString("…")
-			break
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case r == ' ' || unicode.IsPrint(r) && !unicode.Is(unicode.M, r) && !filler(r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
-		s = s[size:]
-	}
-	return b.String()
-}
-
-// filler are characters that count as printable and show nothing.
-func filler(r rune) bool {
-	switch r {
-	case 0x115f, 0x1160, 0x3164, 0xffa0, 0x2800:
-		return true
-	}
-	return false
-}
 
 // decision reads the user's answer. Whatever is not one of the answers that were
 // offered refuses.

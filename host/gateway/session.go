@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // session is what belongs together: one client over stdio or in an HTTP session, or
@@ -73,7 +74,7 @@ func (s *session) introduce(info *mcp.Implementation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client.Name == "" {
-		s.client.Name, s.client.Version = oneLine(info.Name, 80), oneLine(info.Version, 40)
+		s.client.Name, s.client.Version = plaintext.Show(info.Name, 80), plaintext.Show(info.Version, 40)
 	}
 }
 

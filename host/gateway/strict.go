@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -108,7 +109,7 @@ func members(text []byte, what string, known ...string) (map[string]json.RawMess
 	for name := range m {
 		for _, k := range known {
 			if name != k && strings.EqualFold(name, k) {
-				return nil, fmt.Errorf("%w: %s has %q; it is written %q", ErrMessage, what, oneLine(name, 80), k)
+				return nil, fmt.Errorf("%w: %s has %q; it is written %q", ErrMessage, what, plaintext.Line(name, 80), k)
 			}
 		}
 	}
@@ -131,7 +132,7 @@ func checkID(id json.RawMessage) error {
 // has one, cannot be relied on.
 func refusal(why error) ([]byte, error) {
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
-		"code": jsonrpc.CodeInvalidRequest, "message": oneLine(why.Error(), 500),
+		"code": jsonrpc.CodeInvalidRequest, "message": plaintext.Line(why.Error(), 500),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("writing a refusal: %w", err)
