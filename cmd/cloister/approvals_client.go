@@ -19,6 +19,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/gateway"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -173,7 +174,7 @@ func (s *approvalsServer) do(ctx context.Context, method, address string, body [
 
 // refusal is what a server says instead of an answer.
 func (s *approvalsServer) refusal(res *http.Response, body []byte) error {
-	text := strings.TrimSpace(cutBytes(string(body), 500))
+	text := strings.TrimSpace(plaintext.Clip(string(body), 500))
 	return fmt.Errorf("the cloister serve at %s says %d: %s", s.url, res.StatusCode, text)
 }
 

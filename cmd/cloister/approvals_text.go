@@ -22,7 +22,7 @@ func waitingText(s *stream, c *waitingCall, now time.Time) string {
 		{"made by", c.Caller}, {"as", c.Namespace}, {"agent", c.AgentID}, {"client", c.Sender}, {"session", c.SessionID},
 	} {
 		if part.value != "" {
-			about = append(about, part.name+" "+escapeLine(clip(part.value, 60)))
+			about = append(about, part.name+" "+clip(escapeLine(part.value), 60))
 		}
 	}
 	if c.Approval.Approval == host.ApprovalAlways {

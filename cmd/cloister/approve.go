@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // approver asks the person at the terminal about calls that need approval. Where
@@ -110,7 +111,7 @@ func question(s *stream, call *host.ToolCall) string {
 func boundedJSON(s *stream, text []byte) string {
 	shown := prettyJSON(text, s.width()-2)
 	if len(shown) > maxQuestion {
-		shown = fmt.Sprintf("%s… (%d bytes in all)", cutBytes(shown, maxQuestion), len(text))
+		shown = fmt.Sprintf("%s (%d bytes in all)", plaintext.ShowLines(shown, maxQuestion), len(text))
 	}
 	return strings.ReplaceAll(shown, "\n", "\n  ")
 }

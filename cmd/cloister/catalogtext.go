@@ -109,7 +109,7 @@ func searchText(s *stream, entries []host.CatalogEntry) string {
 
 // firstSentence is the first sentence of a text, on one line.
 func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(escape(text, " \n\t")), " ")
+	text = strings.Join(strings.Fields(escapeText(text)), " ")
 	for at := 0; ; {
 		end := strings.Index(text[at:], ". ")
 		if end < 0 {

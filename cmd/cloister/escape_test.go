@@ -94,7 +94,7 @@ func FuzzEscape(f *testing.F) {
 func TestEscapeJSON(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{`{"a": 1}`, `{"a": 1}`},
-		{"{\n\t\"a\": \"\u009b\u007f\"\r\n}", "{\n\t\"a\": \"\\u009b\\u007f\"\r\n}"},
+		{"{\n\t\"a\": \"\u009b\u007f\"\r\n}", "{\n\t\"a\": \"\\u009b\\u007f\"\n}"},
 		{"\"\u202e\"", `"\u202e"`},
 		{"\"\U000e0041\"", `"\udb40\udc41"`},
 		{"\"\xff\"", `"\ufffd"`},

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // sourceLine gives a line of source, counted from 1. A line ends as ECMAScript
@@ -53,7 +55,7 @@ func excerpt(line string, at, width int) (text, caret string) {
 		before, cutLeft = trimLeftBytes(before, maxLineBytes), true
 	}
 	if len(after) > maxLineBytes {
-		after, cutRight = cutBytes(after, maxLineBytes), true
+		after, cutRight = plaintext.Head(after, maxLineBytes), true
 	}
 	left := glyphs(before, 0)
 	right := glyphs(after, widthOf(left))
@@ -107,20 +109,19 @@ func window(left, right []glyph, width int, cutLeft, cutRight bool) (l, r []glyp
 // glyphs renders source characters; column is where the first of them stands.
 func glyphs(s string, column int) []glyph {
 	var out []glyph
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		g := glyph{text: s[i : i+n], width: runeWidth(r)}
+	for raw, shown := range plaintext.ShowEach(s) {
+		g := glyph{text: shown}
 		switch {
-		case r == '\t':
+		case raw == "\t":
 			g.width = tabWidth - column%tabWidth
 			g.text = strings.Repeat(" ", g.width)
-		case hostile(r), r == utf8.RuneError && n == 1:
-			g.text = escapeLine(g.text)
-			g.width = len(g.text)
+		case raw != shown:
+			g.width = len(shown)
+		default:
+			g.width = textWidth(raw)
 		}
 		out = append(out, g)
 		column += g.width
-		i += n
 	}
 	return out
 }

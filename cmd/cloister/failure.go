@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // maxMessage bounds what is shown of an error's text, in bytes.
@@ -55,7 +56,7 @@ func failureText(s *stream, src *source, res *host.Result, limits host.CodeModeC
 // characterColumn turns the engine's columns, which count bytes, into those of
 // editors.
 func characterColumn(line string, column int) int {
-	return utf8.RuneCountInString(cutBytes(line, min(column-1, len(line)))) + 1
+	return utf8.RuneCountInString(plaintext.Head(line, min(column-1, len(line)))) + 1
 }
 
 // message is an error's text, cut and escaped. Further lines are indented, so
@@ -64,7 +65,7 @@ func message(text string) string {
 	if text == "" {
 		return "failed"
 	}
-	short := cutBytes(text, maxMessage)
+	short := plaintext.Head(text, maxMessage)
 	shown := strings.ReplaceAll(escapeText(short), "\n", "\n    ")
 	if len(short) < len(text) {
 		shown += fmt.Sprintf("… (%d bytes in all; --json has them)", len(text))

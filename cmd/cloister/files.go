@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // Bounds of the file tools.
@@ -277,4 +278,4 @@ func notRegular(name string, info fs.FileInfo) error {
 }
 
 // quotePath shows a path of the cell's in an error text.
-func quotePath(name string) string { return `"` + escapeLine(cutBytes(name, 200)) + `"` }
+func quotePath(name string) string { return `"` + plaintext.Show(name, 200) + `"` }

@@ -13,6 +13,7 @@ import (
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -126,7 +127,7 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 func (i *importer) server(n *json5.Node) {
 	name := strings.Trim(notInName.ReplaceAllString(i.out.original, "-"), "-.")
-	if name = cutBytes(name, 64); forms.ServerName(name) != "" {
+	if name = plaintext.Head(name, 64); forms.ServerName(name) != "" {
 		i.refuse("its name cannot be a server's name here; add it by hand: cloister mcp add NAME ...")
 	} else if name != i.out.original {
 		i.note("its name is %s here", name)

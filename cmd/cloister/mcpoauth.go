@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/host/setup"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // authorizer asks the person at the terminal to open an address, and waits until the
@@ -83,7 +84,7 @@ func authorizationOf(r *http.Request, back *url.URL) (*mcp.Authorization, error)
 	}
 	q := r.URL.Query()
 	if problem := q.Get("error"); problem != "" {
-		return nil, fmt.Errorf("the authorization server says %q", cutBytes(problem, 200))
+		return nil, fmt.Errorf("the authorization server says %q", plaintext.Line(problem, 200))
 	}
 	if q.Get("code") == "" {
 		return nil, nil

@@ -86,7 +86,7 @@ func completeServers(config *string) cobra.CompletionFunc {
 		for i := range cfg.Servers {
 			s := &cfg.Servers[i]
 			if !slices.Contains(args, s.Name) {
-				out = append(out, cobra.CompletionWithDesc(s.Name, escapeLine(clip(serverTarget(&s.Server), 60))))
+				out = append(out, cobra.CompletionWithDesc(s.Name, clip(escapeLine(serverTarget(&s.Server)), 60)))
 			}
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp

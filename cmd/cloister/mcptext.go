@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // serverTarget is what a server runs or connects to, without what may be secret.
@@ -176,7 +177,7 @@ func probedTools(s *stream, r *mcp.Report) string {
 			need = s.paint(styleYellow, need)
 		}
 		line := "  " + pad(escapeLine(t.Name), width) + "  " + need + "  "
-		b.WriteString(strings.TrimRight(line+cutLine(s, firstSentence(cutBytes(t.Description, 2000)), width+12), " ") + "\n")
+		b.WriteString(strings.TrimRight(line+cutLine(s, firstSentence(plaintext.Head(t.Description, 2000)), width+12), " ") + "\n")
 	}
 	if len(r.List) == 0 {
 		b.WriteString("  no tools\n")

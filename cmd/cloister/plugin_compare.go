@@ -6,6 +6,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // firstDifference says where two JSON texts differ first, or nothing. Numbers are
@@ -33,7 +35,7 @@ func differenceAt(path string, want, got any) string {
 			for _, k := range slices.Sorted(maps.Keys(keys)) {
 				_, wanted := w[k]
 				_, given := g[k]
-				at := path + "/" + escapeLine(cutBytes(k, 80))
+				at := path + "/" + plaintext.Show(k, 80)
 				switch {
 				case !given:
 					return at + " is missing"
@@ -68,9 +70,5 @@ func whole(path string) string {
 // shortJSON shows a value on one bounded line.
 func shortJSON(v any) string {
 	const most = 200
-	text := string(escapeJSON(marshalPlain(v)))
-	if len(text) > most {
-		return cutBytes(text, most) + "…"
-	}
-	return text
+	return plaintext.Clip(string(escapeJSON(marshalPlain(v))), most)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
@@ -175,7 +176,7 @@ func changesText(s *stream, d *plugins.Difference) string {
 		if path := escapeLine(c.Path); path != "" && (c.Before != "" || c.After != "") {
 			for _, v := range []struct{ mark, text string }{{"- ", c.Before}, {"+ ", c.After}} {
 				if v.text != "" && !strings.Contains(c.Text, v.text) {
-					b.WriteString("      " + v.mark + s.paint(styleDim, escapeLine(cutBytes(v.text, maxChange))) + "\n")
+					b.WriteString("      " + v.mark + s.paint(styleDim, plaintext.Show(v.text, maxChange)) + "\n")
 				}
 			}
 		}

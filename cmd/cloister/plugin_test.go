@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
 	"github.com/cloister-wasm/cloister/plugins/store"
@@ -201,7 +202,7 @@ func TestInspectTextIsEscaped(t *testing.T) {
 		"build":   func(s *stream) string { return (&built{Plugin: evil, Version: evil}).text(s) },
 	} {
 		text := show(terminal(&bytes.Buffer{}, 80, false))
-		if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && hostile(c) }); i >= 0 {
+		if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && plaintext.Dangerous(c) }); i >= 0 {
 			t.Errorf("%s: %q", name, text[i:])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/spans"
 )
 
@@ -62,5 +63,5 @@ func cutText(s string) string {
 	if len(s) <= maxShownText {
 		return s
 	}
-	return cutBytes(s, maxShownText) + "…"
+	return plaintext.Head(s, maxShownText) + "…"
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
@@ -159,7 +160,7 @@ func (u *ui) report(_ *host.ToolCall, progress any) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.note = escapeLine(cutBytes(text, 200))
+	u.note = plaintext.Show(text, 200)
 }
 
 // compiling follows the compilation of a plugin, which takes a moment the first

@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // wide are the characters that take two columns of a terminal: the blocks of
@@ -85,15 +84,4 @@ func wrapText(s string, width int) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// cutBytes shortens text to at most n bytes without cutting a character.
-func cutBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -2,6 +2,7 @@ package plaintext
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -65,6 +66,33 @@ func ShowLines(s string, n int) string {
 		return s
 	}
 	return render(s, n, showLines)
+}
+
+// ShowEach gives the characters of s one after the other, each with what [Show] writes for it, for callers that lay them out by
+// themselves.
+func ShowEach(s string) iter.Seq2[string, string] {
+	return func(yield func(raw, shown string) bool) {
+		var at place
+		for i := 0; i < len(s); {
+			raw, shown, written := showNext(s[i:], &at)
+			if !yield(raw, shown) {
+				return
+			}
+			i += len(raw)
+			at.wrote(written)
+		}
+	}
+}
+
+func showNext(s string, at *place) (raw, shown string, written rune) {
+	r, size := utf8.DecodeRuneInString(s)
+	raw = s[:size]
+	c := at.class(r, following(s[size:]))
+	if r == utf8.RuneError && size == 1 {
+		c = danger
+	}
+	shown, written = show.write(c, r, raw)
+	return raw, shown, written
 }
 
 // Prompt is s on one line of at most n bytes, for what a model reads: white space becomes a single blank, with none at the ends;
@@ -163,9 +191,7 @@ func render(s string, n int, f form) string {
 		if !w.put(out, c != glue) {
 			break
 		}
-		if at.after(written); written == 0 {
-			at = place{}
-		}
+		at.wrote(written)
 	}
 	return w.text()
 }

@@ -188,6 +188,15 @@ func promises(t *testing.T, s string, n int) {
 		if len(whole) > 4*len(s) || name != "Show" && name != "ShowLines" && len(whole) > 3*len(s) || n >= len(whole) && got != whole {
 			t.Errorf("%s(%q, %d) is %q, and %q without a bound", name, s, n, got, whole)
 		}
+		if name == "Show" && n > len(whole) {
+			each := ""
+			for _, shown := range plaintext.ShowEach(s) {
+				each += shown
+			}
+			if each != got {
+				t.Errorf("ShowEach(%q) gives %q, not %q", s, each, got)
+			}
+		}
 		if name == "Clip" {
 			continue
 		}

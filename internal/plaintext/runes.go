@@ -128,6 +128,15 @@ func pictograph(r rune) bool {
 	return unicode.In(r, unicode.So, unicode.Sm)
 }
 
+// wrote notes that r was written, or with 0 something that is no base for what follows.
+func (p *place) wrote(r rune) {
+	if r == 0 {
+		*p = place{}
+		return
+	}
+	p.after(r)
+}
+
 // after notes that r was written.
 func (p *place) after(r rune) {
 	p.last = r
