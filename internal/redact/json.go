@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 const (
@@ -308,24 +308,25 @@ func (w *walker) str() (string, bool) {
 	return s, ok
 }
 
-// quote writes a string as JSON in printable characters.
+// quote writes a string as JSON in characters that can be seen.
 func quote(out []byte, s string) []byte {
-	out = append(out, '"')
+	var b strings.Builder
+	b.WriteByte('"')
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
-			out = append(out, '\\', byte(r))
+			b.WriteByte('\\')
+			b.WriteRune(r)
 		case r == '\n':
-			out = append(out, '\\', 'n')
+			b.WriteString(`\n`)
 		case r == '\t':
-			out = append(out, '\\', 't')
-		case r < 0x10000 && (unicode.Is(unicode.C, r) || r == '\u2028' || r == '\u2029'):
-			out = fmt.Appendf(out, `\u%04x`, r)
-		case unicode.Is(unicode.C, r):
-			out = utf8.AppendRune(out, utf8.RuneError)
+			b.WriteString(`\t`)
+		case r < ' ':
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			out = utf8.AppendRune(out, r)
+			b.WriteRune(r)
 		}
 	}
-	return append(out, '"')
+	b.WriteByte('"')
+	return append(out, plaintext.ShowJSON(b.String())...)
 }

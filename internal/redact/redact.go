@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
@@ -108,17 +107,10 @@ func (r *Redactor) Header(h http.Header) string {
 
 // cut bounds a text that has no secrets any more. left is what was never looked at.
 func cut(s string, limit, left int) string {
-	limit = max(limit, 0)
-	if len(s) > limit {
-		n := limit
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		left += len(s) - n
-		s = s[:n]
-	}
+	head := plaintext.Head(s, limit)
+	left += len(s) - len(head)
 	if left > 0 {
-		s += fmt.Sprintf("… %d bytes left out", left)
+		head += fmt.Sprintf("… %d bytes left out", left)
 	}
-	return s
+	return head
 }

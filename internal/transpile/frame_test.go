@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 func TestFrames(t *testing.T) {
@@ -77,7 +79,7 @@ func TestReplies(t *testing.T) {
 		"too large":    {out, nil, 8, ErrOutputTooLarge},
 		"code alone":   {out, nil, 2, ErrOutputTooLarge},
 		"syntax":       {nil, &SyntaxError{Message: "m", Position: Position{3, 4}, LineText: "l"}, 1000, &SyntaxError{Message: "m", Position: Position{3, 4}, LineText: "l"}},
-		"long syntax":  {nil, &SyntaxError{Message: long, LineText: long}, 1000, &SyntaxError{Message: clip(long, maxMessage), Position: Position{1, 1}, LineText: clip(long, maxLineText)}},
+		"long syntax":  {nil, &SyntaxError{Message: long, LineText: long}, 1000, &SyntaxError{Message: plaintext.Head(long, maxMessage), Position: Position{1, 1}, LineText: plaintext.Head(long, maxLineText)}},
 		"module":       {nil, &ModuleAccessError{Syntax: syntaxMeta, Position: Position{5, 6}}, 1000, &ModuleAccessError{Syntax: syntaxMeta, Position: Position{5, 6}}},
 		"internal":     {nil, ErrInternal, 1000, ErrInternal},
 		"other":        {nil, io.EOF, 1000, ErrInternal},

@@ -4,6 +4,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // lineTable holds the offset at which each line of a text starts. The lines are
@@ -95,18 +97,7 @@ func lineText(text string, t lineTable, p Position) string {
 	for from > 0 && !utf8.RuneStart(line[from]) {
 		from--
 	}
-	return clip(line[from:], maxLineText)
-}
-
-// clip cuts s to at most n bytes, between two runes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return plaintext.Head(line[from:], maxLineText)
 }
 
 // columns turns columns in UTF-16 code units, which source maps count, into

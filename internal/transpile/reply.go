@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // replyKind is the first byte of a reply.
@@ -34,7 +36,7 @@ func encodeReply(dst []byte, out *Output, err error, most int) []byte {
 		return reply
 	case errors.As(err, &syntax):
 		dst = appendPosition(append(dst, byte(replySyntax)), syntax.Position)
-		return appendText(appendText(dst, clip(syntax.Message, maxMessage)), clip(syntax.LineText, maxLineText))
+		return appendText(appendText(dst, plaintext.Head(syntax.Message, maxMessage)), plaintext.Head(syntax.LineText, maxLineText))
 	case errors.As(err, &module):
 		return appendText(appendPosition(append(dst, byte(replyModule)), module.Position), module.Syntax)
 	case errors.Is(err, ErrOutputTooLarge):

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // transformSource is the transform itself, without any bound: call it in a
@@ -98,7 +100,7 @@ func (t *transform) syntaxError(e *api.Message) *SyntaxError {
 	at := t.editedLines.offset(Position{Line: e.Location.Line, Column: e.Location.Column + 1})
 	place := t.lines.position(newOffsets(t.hidden).back(at))
 	return &SyntaxError{
-		Message:  clip(e.Text, maxMessage),
+		Message:  plaintext.Head(e.Text, maxMessage),
 		Position: place,
 		LineText: lineText(t.source, t.lines, place),
 	}
