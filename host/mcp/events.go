@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 const (
@@ -188,7 +188,7 @@ func (ev *event) field(line []byte, most int) error {
 	case "event":
 		ev.name = string(value)
 	case "id":
-		if len(value) > maxEventID || strings.ContainsFunc(string(value), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if len(value) > maxEventID || !plaintext.Plain(string(value)) {
 			return protocolError("the id of an event has more than %d bytes or is not printable", maxEventID)
 		}
 		ev.id = string(value)

@@ -3,9 +3,6 @@ package policy
 import (
 	"regexp"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
@@ -85,8 +82,7 @@ func (c *checker) approval(value string) {
 }
 
 func (c *checker) text(key, value string, most int) {
-	hostile := func(r rune) bool { return !unicode.IsPrint(r) }
-	if value == "" || len(value) > most || strings.ContainsFunc(value, hostile) || !utf8.ValidString(value) {
+	if value == "" || len(value) > most || !plaintext.Plain(value) {
 		c.fault("@%s must be one line of 1 to %d bytes without control characters", key, most)
 	}
 }

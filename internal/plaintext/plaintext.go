@@ -47,7 +47,7 @@ func Lines(s string, n int) string {
 	return render(s, n, lines)
 }
 
-// Short is Line.
+// Short is [Line].
 func Short(s string, n int) string { return Line(s, n) }
 
 // Show is s on one line of at most n bytes, for what a person decides by: each white space but the blank and each other dangerous

@@ -154,8 +154,8 @@ func (p *place) after(r rune) {
 	}
 }
 
-// FirstDangerous finds the first character that [Lines] and [Show] would not let stand, bytes that are not UTF-8 included: these are
-// U+FFFD. Line feeds, tabs and spaces of all widths are none. It is for texts whose author can mend them.
+// FirstDangerous finds the first character that is dangerous at its place in a text of several lines, bytes that are not UTF-8
+// included: these are U+FFFD. Line feeds, tabs and spaces of all widths are none. It is for texts whose author can change them.
 func FirstDangerous(s string) (r rune, found bool) {
 	var at place
 	for i := 0; i < len(s); {
