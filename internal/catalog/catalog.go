@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cloister-wasm/cloister/internal/declare"
 )
 
 // Catalog is the set of tools that one run may use. It is made by [Build], immutable, and safe for concurrent use.
@@ -108,7 +110,7 @@ func (c *Catalog) index(visible []numbered) error {
 	x := newIndexer(len(visible))
 	c.entries = make([]*Entry, 0, len(visible))
 	for _, n := range visible {
-		params, _, err := n.finish(n.index)
+		params, err := n.finish(n.index)
 		if err != nil {
 			return err
 		}
@@ -130,7 +132,7 @@ func (c *Catalog) indexMCP() *searchIndex {
 		if e.guest() {
 			continue
 		}
-		params, err := parseSchema(e.Parameters)
+		params, err := declare.Parse(e.Parameters)
 		if err != nil { // cannot be: it was parsed when the entry was completed
 			continue
 		}

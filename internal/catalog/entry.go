@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/cloister-wasm/cloister/internal/declare"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
@@ -41,8 +42,8 @@ func (t Tier) String() string {
 const (
 	MaxLabelLen       = 1 << 10
 	MaxDescriptionLen = 64 << 10
-	MaxSchemaLen      = 1 << 20 // each of Parameters and Returns
-	MaxEntries        = 100_000 // given to one Build
+	MaxSchemaLen      = declare.MaxBytes // each of Parameters and Returns
+	MaxEntries        = 100_000          // given to one Build
 )
 
 // Entry is one tool of a run.
@@ -136,7 +137,7 @@ func newEntry(index int, in *Entry) (*Entry, error) {
 func Validate(in *Entry) error {
 	e, err := newEntry(0, in)
 	if err == nil {
-		_, _, err = e.finish(0)
+		_, err = e.finish(0)
 	}
 	return err
 }
@@ -155,8 +156,8 @@ func tierFits(e *Entry) bool {
 	}
 }
 
-// finish fills in the cleaned texts and the parsed, compacted schemas.
-func (e *Entry) finish(index int) (params, returns *schema, err error) {
+// finish fills in the cleaned texts and the compacted schemas, and returns the one of the input.
+func (e *Entry) finish(index int) (params declare.Value, err error) {
 	e.Label = plaintext.Prompt(e.Label, plaintext.Whole)
 	e.Description = plaintext.PromptLines(e.Description, plaintext.Whole)
 	fail := func(field string, err error) error {
@@ -166,22 +167,23 @@ func (e *Entry) finish(index int) (params, returns *schema, err error) {
 	if given == nil {
 		given = json.RawMessage(`{"type":"object"}`)
 	}
-	if params, err = parseSchema(given); err == nil && params.root().kind != kindObject {
+	if params, err = declare.Parse(given); err == nil && !params.IsObject() {
 		err = errNotObject
 	}
 	if err != nil {
-		return nil, nil, fail("Parameters", err)
+		return declare.Value{}, fail("Parameters", err)
 	}
-	e.Parameters = params.text
+	e.Parameters = json.RawMessage(params.Raw())
 	if e.Returns == nil {
-		return params, nil, nil
+		return params, nil
 	}
-	if returns, err = parseSchema(e.Returns); err == nil && returns.root().kind != kindObject && returns.root().kind != kindBool {
+	returns, err := declare.Parse(e.Returns)
+	if err == nil && !returns.IsObject() && !returns.IsBool() {
 		err = errNotObject
 	}
 	if err != nil {
-		return nil, nil, fail("Returns", err)
+		return declare.Value{}, fail("Returns", err)
 	}
-	e.Returns = returns.text
-	return params, returns, nil
+	e.Returns = json.RawMessage(returns.Raw())
+	return params, nil
 }

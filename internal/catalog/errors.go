@@ -25,6 +25,8 @@ var (
 	ErrDenied = errors.New("tool denied by policy")
 )
 
+var errNotObject = errors.New("is not a JSON object")
+
 // IDError says which part of a tool id is wrong and why. It matches [ErrInvalidID].
 type IDError struct {
 	Part   string // "source", "owner" or "tool"

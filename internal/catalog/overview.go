@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/declare"
 )
 
 // maxSummary bounds the description that follows a signature, in runes.
@@ -148,12 +150,12 @@ func (b *ownerBlock) prepare(c *Catalog, budget cost) {
 // keeping every tree would cost more memory than the schemas themselves.
 func (c *Catalog) lines(e *Entry) (full, short string) {
 	arguments, returns := "input?: object", ""
-	if s, err := parseSchema(e.Parameters); err == nil {
-		arguments = inputSignature(s)
+	if s, err := declare.Parse(e.Parameters); err == nil {
+		arguments = declare.Signature(s)
 	}
 	if e.Returns != nil {
-		if s, err := parseSchema(e.Returns); err == nil {
-			returns = ": " + s.boundedType()
+		if s, err := declare.Parse(e.Returns); err == nil {
+			returns = ": " + declare.Line(s)
 		}
 	}
 	name := convenienceName(e.Name)

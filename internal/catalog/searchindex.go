@@ -1,6 +1,10 @@
 package catalog
 
-import "math"
+import (
+	"math"
+
+	"github.com/cloister-wasm/cloister/internal/declare"
+)
 
 // The weights of the fields, and the shape of their saturation (BM25F with fixed reference lengths instead of averages: what
 // one tool scores does not depend on how talkative the others are). Chosen on testdata/retrieval/queries-dev.txt.
@@ -97,7 +101,7 @@ func newIndexer(n int) *indexer {
 }
 
 // add indexes one entry.
-func (x *indexer) add(e *Entry, params *schema) {
+func (x *indexer) add(e *Entry, params declare.Value) {
 	doc := int32(len(x.index.docs))
 	x.index.docs = append(x.index.docs, e)
 	x.addExact(doc, e)

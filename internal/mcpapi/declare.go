@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/declare"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -21,6 +21,14 @@ const (
 	toolSteps     = 100_000   // values looked at for one tool
 	serverSteps   = 2_000_000 // for a server
 	serverSchemas = 8 << 20   // bytes of schemas that are read for a server
+)
+
+// Bounds of texts in comments, in runes.
+const (
+	maxDescription = 1000
+	maxTitle       = 100
+	// MaxInstructions bounds what a server says of itself.
+	MaxInstructions = 2000
 )
 
 // Server is an MCP server as a declaration shows it.
@@ -50,7 +58,10 @@ type Tool struct {
 }
 
 // shapes are tried one after the other until a tool's declaration is short enough.
-var shapes = []shape{{8, 100, true}, {4, 100, true}, {3, 50, true}, {2, 50, false}, {1, 50, false}, {1, 10, false}, {0, 0, false}}
+var shapes = []declare.Shape{
+	{Depth: 8, Members: 100, Docs: true}, {Depth: 4, Members: 100, Docs: true}, {Depth: 3, Members: 50, Docs: true},
+	{Depth: 2, Members: 50}, {Depth: 1, Members: 50}, {Depth: 1, Members: 10}, {},
+}
 
 // budget is the work that may still be done for one declaration.
 type budget struct{ steps, schemas int }
@@ -65,14 +76,14 @@ func namespaceStart(s *Server) string { return "declare namespace MCP." + server
 
 // serverName guards against callers: what is no identifier becomes one.
 func serverName(s *Server) string {
-	if isIdentifier(s.Name) && len(s.Name) <= 2*maxName {
+	if declare.IsIdentifier(s.Name) && len(s.Name) <= 2*maxName {
 		return s.Name
 	}
 	return ServerNames([]string{s.Name})[0]
 }
 
 func toolName(t *Tool) string {
-	if isIdentifier(t.Name) && len(t.Name) <= 2*maxName {
+	if declare.IsIdentifier(t.Name) && len(t.Name) <= 2*maxName {
 		return t.Name
 	}
 	return ToolNames([]string{t.Name})[0]
@@ -90,19 +101,19 @@ func toolPart(s *Server, t *Tool, left *budget) string {
 			return text
 		}
 	}
-	d := toolWriter{tool: t, cut: true} // no schemas: what is left is bounded by maxDescription and maxLines
+	d := toolWriter{tool: t, cut: true, steps: &steps} // no schemas: what is left is bounded by maxDescription and maxLines
 	return d.write(s)
 }
 
 // read parses a schema. What cannot be read, or is too much, does not exist.
-func (l *budget) read(text json.RawMessage) catalog.Value {
+func (l *budget) read(text json.RawMessage) declare.Value {
 	if len(text) == 0 || len(text) > min(schema.MaxSchemaBytes, l.schemas) {
-		return catalog.Value{}
+		return declare.Value{}
 	}
 	l.schemas -= len(text)
-	v, err := catalog.ParseValue(text)
+	v, err := declare.Parse(text)
 	if err != nil {
-		return catalog.Value{}
+		return declare.Value{}
 	}
 	return v
 }
@@ -110,47 +121,33 @@ func (l *budget) read(text json.RawMessage) catalog.Value {
 // toolWriter writes one tool in one shape.
 type toolWriter struct {
 	tool          *Tool
-	input, output catalog.Value
-	shape         shape
+	input, output declare.Value
+	shape         declare.Shape
 	steps         *int
-	params        []param
+	params        []declare.Param
 	cut, short    bool
 }
 
 func (d *toolWriter) write(s *Server) string {
 	in, out := d.parameters(), d.result()
 	d.cut = d.cut || !d.input.Exists() && len(d.tool.Parameters) > 0
-	var b strings.Builder
-	b.Grow(len(in) + len(out) + min(len(d.tool.Description), maxDescription) + 64*len(d.params) + 256)
-	d.comment(&b, s)
-	b.WriteString("  function " + toolName(d.tool) + "(" + in + "): Promise<" + out + ">;\n")
-	return b.String()
+	return d.comment(s) + "  function " + toolName(d.tool) + "(" + in + "): Promise<" + out + ">;\n"
 }
 
 // parameters writes the parameter list.
 func (d *toolWriter) parameters() string {
-	if !d.input.IsObject() {
-		if len(d.tool.Parameters) == 0 {
-			return ""
-		}
-		return "input: " + anyObject
-	}
-	w := d.writer(d.input)
-	w.params = &d.params
-	k := w.read(d.input)
-	if emptyInput(&k) {
+	if len(d.tool.Parameters) == 0 {
 		return ""
 	}
-	t := w.combine(&k)
-	d.cut, d.short = d.cut || w.cut, w.short
-	mark := ": "
-	if k.required.Size() <= 2 && !k.ref.Exists() && !k.allOf.Exists() && !k.anyOf.Exists() && !k.oneOf.Exists() {
-		mark = "?: "
+	p := declare.Input(d.input, d.options())
+	d.params, d.cut, d.short = p.Docs, d.cut || p.Cut, p.Short
+	switch {
+	case p.None:
+		return ""
+	case p.Optional:
+		return "input?: " + p.Text
 	}
-	if t.text == anything {
-		t.text = anyObject
-	}
-	return "input" + mark + t.text
+	return "input: " + p.Text
 }
 
 // result writes the type that the promise is for.
@@ -158,30 +155,29 @@ func (d *toolWriter) result() string {
 	if !d.output.IsObject() {
 		return "McpToolResult"
 	}
-	w := d.writer(d.output)
-	t := w.render(d.output)
-	d.cut, d.short = d.cut || w.cut, d.short || w.short
-	if t.text == anything {
-		t.text = anyObject
+	t := declare.Output(d.output, d.options())
+	d.cut, d.short = d.cut || t.Cut, d.short || t.Short
+	if t.Text == declare.Anything { // structured content is an object
+		t.Text = declare.AnyObject
 	}
-	return "McpToolResult<" + t.text + ">"
+	return "McpToolResult<" + t.Text + ">"
 }
 
-func (d *toolWriter) writer(root catalog.Value) *writer {
-	return &writer{shape: d.shape, root: root, steps: d.steps, bytes: MaxToolBytes, level: 1, base: 1, refs: map[string]catalog.Value{}, open: []catalog.Value{root}}
+func (d *toolWriter) options() declare.Options {
+	return declare.Options{Shape: d.shape, Level: 1, Bytes: MaxToolBytes, Steps: d.steps}
 }
 
 // comment writes what is known about the tool.
-func (d *toolWriter) comment(b *strings.Builder, s *Server) {
-	all := lines(d.tool.Description, maxDescription)
+func (d *toolWriter) comment(s *Server) string {
+	all := declare.TextLines(d.tool.Description, maxDescription)
 	if len(all) > 0 {
-		d.short = d.short || shortened(all[len(all)-1], d.tool.Description)
+		d.short = d.short || declare.Shortened(all[len(all)-1], d.tool.Description)
 	}
 	if name := d.tool.Original; name != "" && !sameWords(name, d.tool.Name) {
-		all = append(all, "Named "+quote(plaintext.Characters(name, maxTitle))+" by the server.")
+		all = append(all, "Named "+declare.Quote(plaintext.Characters(name, maxTitle))+" by the server.")
 	}
 	for _, p := range d.params {
-		all = append(all, "@param "+p.name+" "+p.doc)
+		all = append(all, "@param "+p.Key+" "+p.Doc)
 	}
 	what := ""
 	switch {
@@ -191,19 +187,9 @@ func (d *toolWriter) comment(b *strings.Builder, s *Server) {
 		what = "Texts are cut"
 	}
 	if what != "" {
-		all = append(all, fmt.Sprintf("%s: MCP.%s.$api(%s, { schema: true }) gives them.", what, serverName(s), quote(toolName(d.tool))))
+		all = append(all, fmt.Sprintf("%s: MCP.%s.$api(%s, { schema: true }) gives them.", what, serverName(s), declare.Quote(toolName(d.tool))))
 	}
-	switch len(all) {
-	case 0:
-	case 1:
-		b.WriteString("  /** " + all[0] + " */\n")
-	default:
-		b.WriteString("  /**\n")
-		for _, l := range all {
-			b.WriteString("   * " + l + "\n")
-		}
-		b.WriteString("   */\n")
-	}
+	return declare.Comment(1, all)
 }
 
 // sameWords reports names that differ in separators and case alone.
@@ -223,7 +209,7 @@ func onlyWords(s string) string {
 func Declaration(s *Server) string {
 	var b strings.Builder
 	b.Grow(min(1024+700*len(s.Tools), MaxServerBytes))
-	title := quote(plaintext.Characters(cmp.Or(s.Title, s.Name), maxTitle))
+	title := declare.Quote(plaintext.Characters(cmp.Or(s.Title, s.Name), maxTitle))
 	b.WriteString("// MCP server " + title + ". The texts and names are by the server. McpToolResult and other shared types: " + IndexPath + "\n")
 	writeInstructions(&b, s)
 	b.WriteString(namespaceStart(s))
@@ -247,10 +233,14 @@ func Declaration(s *Server) string {
 	return b.String()
 }
 
+// Instructions makes what a server says of itself fit to be kept: cleaned, without white space around it, and of [MaxInstructions]
+// characters at most. It is still the text of a stranger.
+func Instructions(s string) string { return declare.Text(s, MaxInstructions) }
+
 // writeInstructions writes what a server says of itself. The mark on each line keeps it from being read as ours, or as a
 // directive of TypeScript's.
 func writeInstructions(b *strings.Builder, s *Server) {
-	all := lines(s.Instructions, MaxInstructions)
+	all := declare.TextLines(s.Instructions, MaxInstructions)
 	if len(all) == 0 {
 		return
 	}
@@ -258,7 +248,7 @@ func writeInstructions(b *strings.Builder, s *Server) {
 	for _, l := range all {
 		b.WriteString("// > " + l + "\n")
 	}
-	if shortened(all[len(all)-1], s.Instructions) {
+	if declare.Shortened(all[len(all)-1], s.Instructions) {
 		fmt.Fprintf(b, "// The text is cut: (await MCP.%s.$api()).instructions has more of it.\n", serverName(s))
 	}
 }

@@ -16,7 +16,8 @@
 //
 // # Hostile input
 //
-// Names, descriptions and schemas are by the server. What comes out keeps these promises, whatever goes in:
+// Names, descriptions and schemas are by the server. Package declare writes the types and the comments. What comes out keeps these
+// promises, whatever goes in:
 //
 //   - It is one well-formed TypeScript file: brackets are balanced, strings end on their line, and no text of the server stands
 //     outside of a comment or a string, but for property names that are plain ASCII identifiers.
@@ -28,6 +29,6 @@
 //
 // What a description asks of a reader cannot be mended here: it stays text that a stranger wrote, and the index says that.
 //
-// Schemas that do not parse (see catalog.ParseValue) or are over schema.MaxSchemaBytes are shown as
+// Schemas that do not parse (see declare.Parse) or are over schema.MaxSchemaBytes are shown as
 // Record<string, unknown>: a declaration never fails. Calls are checked against the schema itself, never against what is shown.
 package mcpapi

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/declare"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
@@ -78,7 +79,7 @@ func Index(servers []Server) string {
 			text += ", prompts"
 		}
 		if s.Title != "" && s.Title != s.Name {
-			text += "; configured as " + quote(plaintext.Characters(s.Title, maxTitle))
+			text += "; configured as " + declare.Quote(plaintext.Characters(s.Title, maxTitle))
 		}
 		if b.Len()+len(text) > maxIndexBytes {
 			fmt.Fprintf(&b, "//   %d more: API.list(\"mcp\")\n", len(servers)-i)

@@ -139,14 +139,3 @@ func upper(c byte) byte {
 	}
 	return c
 }
-
-// isIdentifier reports an ASCII identifier of JavaScript, reserved words included.
-func isIdentifier(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if !(isAlphanumeric(c) || c == '_' || c == '$') || i == 0 && '0' <= c && c <= '9' {
-			return false
-		}
-	}
-	return s != ""
-}

@@ -1,4 +1,4 @@
-package mcpapi
+package declare
 
 import (
 	"strings"
@@ -8,29 +8,23 @@ import (
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
-// Bounds of texts in comments, in runes and lines.
-const (
-	maxDescription = 1000
-	maxParam       = 200
-	maxTitle       = 100
-	maxLines       = 40
-	// MaxInstructions bounds what a server says of itself.
-	MaxInstructions = 2000
-)
-
-// Instructions makes what a server says of itself fit to be kept: cleaned, without white space around it, and of [MaxInstructions]
-// characters at most. It is still the text of a stranger.
-func Instructions(s string) string {
-	return plaintext.Characters(strings.TrimSpace(plaintext.PromptLines(head(s, MaxInstructions), plaintext.Whole)), MaxInstructions)
+// Text makes hostile prose fit to be kept: cleaned, without white space around it, and of limit characters at most. It is still
+// the text of a stranger.
+func Text(s string, limit int) string {
+	return plaintext.Characters(strings.TrimSpace(plaintext.PromptLines(head(s, limit), plaintext.Whole)), limit)
 }
 
-// line makes hostile prose fit for one line of a comment, at most limit runes.
-func line(s string, limit int) string {
+// maxLines bounds the lines of one comment.
+const maxLines = 40
+
+// TextLine makes hostile prose fit for one line of a comment, at most limit runes.
+func TextLine(s string, limit int) string {
 	return plaintext.Characters(commentText(plaintext.Prompt(head(s, limit), plaintext.Whole)), limit)
 }
 
-// lines makes hostile prose fit for the lines of a comment: at most limit runes in all, without empty lines and white space at the ends.
-func lines(s string, limit int) []string {
+// TextLines makes hostile prose fit for the lines of a comment, see [Comment]: at most limit runes in all and 40 lines, without
+// empty lines and white space at the ends.
+func TextLines(s string, limit int) []string {
 	var out []string
 	for l := range strings.SplitSeq(plaintext.PromptLines(head(s, limit), plaintext.Whole), "\n") {
 		l = commentText(strings.TrimSpace(strings.ReplaceAll(l, "\t", " ")))
@@ -51,13 +45,13 @@ func lines(s string, limit int) []string {
 	return out
 }
 
-// shortened says that a text stands in a comment without its end.
-func shortened(shown, text string) bool {
+// Shortened says that a text stands in a comment without its end.
+func Shortened(shown, text string) bool {
 	return strings.HasSuffix(shown, "…") && !strings.HasSuffix(strings.TrimSpace(text), "…")
 }
 
 // head is the beginning of a text that is far too long: it holds limit characters and much white space.
-func head(s string, limit int) string { return plaintext.Head(s, limit*8) }
+func head(s string, limit int) string { return plaintext.Head(s, max(limit, 0)*8) }
 
 // commentText takes the marks of comments out of cleaned text. The end comes last: what "/*" becomes must not make a new one of "/*/".
 func commentText(s string) string {
@@ -67,8 +61,8 @@ func commentText(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "/*", "/ *"), "*/", "* /")
 }
 
-// quote writes a string of TypeScript in ASCII. The result can stand in a comment too.
-func quote(s string) string {
+// Quote writes a string of TypeScript in ASCII. The result can stand in a comment too.
+func Quote(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
 	b.WriteByte('"')
@@ -105,13 +99,46 @@ func writeEscape(b *strings.Builder, unit rune) {
 	}
 }
 
-// propertyKey writes the name of a property.
-func propertyKey(name string) string {
+// Key writes the name of a property as TypeScript does, in ASCII.
+func Key(name string) string {
 	switch {
 	case name == "__proto__": // {__proto__: x} would set the prototype
 		return `["__proto__"]`
-	case isIdentifier(name):
+	case IsIdentifier(name):
 		return name
 	}
-	return quote(name)
+	return Quote(name)
+}
+
+// IsIdentifier reports an ASCII identifier of JavaScript, reserved words included.
+func IsIdentifier(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(isAlphanumeric(c) || c == '_' || c == '$') || i == 0 && '0' <= c && c <= '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// Comment writes lines from [TextLine] or [TextLines] as a comment at a level of indentation, or nothing if there are none.
+func Comment(level int, lines []string) string {
+	indent := strings.Repeat("  ", level)
+	switch len(lines) {
+	case 0:
+		return ""
+	case 1:
+		return indent + "/** " + lines[0] + " */\n"
+	}
+	var b strings.Builder
+	b.WriteString(indent + "/**\n")
+	for _, l := range lines {
+		b.WriteString(indent + " * " + l + "\n")
+	}
+	b.WriteString(indent + " */\n")
+	return b.String()
 }

@@ -1,24 +1,22 @@
-package mcpapi
+package declare
 
 import (
-	"cmp"
+	"slices"
 	"strings"
-
-	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
 // keywords are what the writer of types looks at in one schema.
 type keywords struct {
-	ref, typ, enum, constant, anyOf, oneOf, allOf                        catalog.Value
-	properties, required, additional, patterns                           catalog.Value
-	items, prefixItems, additionalItems, maxItems                        catalog.Value
-	format, preset, minimum, maximum, exclusiveMinimum, exclusiveMaximum catalog.Value
-	title, description                                                   catalog.Value
+	ref, typ, enum, constant, anyOf, oneOf, allOf                        Value
+	properties, required, additional, patterns                           Value
+	items, prefixItems, additionalItems, maxItems                        Value
+	format, preset, minimum, maximum, exclusiveMinimum, exclusiveMaximum Value
+	title, description                                                   Value
 	nullable, deprecated                                                 bool
 }
 
 // read collects the keywords of a schema in one walk over its members, each of which costs a step.
-func (w *writer) read(v catalog.Value) (k keywords) {
+func (w *writer) read(v Value) (k keywords) {
 	for name, c := range v.Children() {
 		if !w.step(1) {
 			break
@@ -62,7 +60,7 @@ func (w *writer) read(v catalog.Value) (k keywords) {
 }
 
 // readNotes collects the keywords that are shown in comments.
-func (k *keywords) readNotes(name string, c catalog.Value) {
+func (k *keywords) readNotes(name string, c Value) {
 	switch name {
 	case "format":
 		k.format = c
@@ -88,11 +86,11 @@ func (k *keywords) readNotes(name string, c catalog.Value) {
 }
 
 // doc is the text about a property, for a comment.
-func (k *keywords) doc() string {
+func (k *keywords) doc() Value {
 	if k.description.Size() > 2 {
-		return k.description.Text()
+		return k.description
 	}
-	return k.title.Text()
+	return k.title
 }
 
 // note says in a comment what the type cannot: formats, bounds, the default. It holds nothing but ASCII.
@@ -106,7 +104,7 @@ func (k *keywords) note(typ string) string {
 	}
 	for _, bound := range []struct {
 		sign  string
-		value catalog.Value
+		value Value
 	}{{">= ", k.minimum}, {"> ", k.exclusiveMinimum}, {"<= ", k.maximum}, {"< ", k.exclusiveMaximum}} {
 		if bound.value.IsNumber() && bound.value.Size() <= maxNumber && !safeIntegers[bound.sign+bound.value.Raw()] {
 			notes = append(notes, bound.sign+bound.value.Raw())
@@ -128,31 +126,48 @@ func isWord(s string) bool {
 	return s != "" && len(s) <= 32
 }
 
-// literal returns a value as TypeScript writes it, "" if it must not be shown, and its type.
-func literal(v catalog.Value) (text, typ string) {
-	switch {
-	case v.IsString():
-		if v.Size() > maxString {
-			return "", "string"
-		}
-		return quote(v.Text()), "string"
-	case v.IsNumber():
-		if v.Size() > maxNumber {
-			return "", "number"
-		}
-		return v.Raw(), "number"
-	case v.IsTrue(), v.IsFalse():
-		return v.Raw(), "boolean"
-	case v.IsNull():
-		return "null", "null"
-	case v.IsArray():
-		return "", "unknown[]"
-	}
-	return "", "unknown"
+// names is a set of names of members, or of other texts.
+type names struct {
+	count int // of few
+	few   [fewMembers]string
+	many  map[string]bool // once there are many
 }
 
-// literalType is the type of one value.
-func literalType(v catalog.Value) string {
-	text, typ := literal(v)
-	return cmp.Or(text, typ)
+func (n *names) add(name string) {
+	switch {
+	case n.many != nil:
+		n.many[name] = true
+	case n.count < len(n.few):
+		n.few[n.count] = name
+		n.count++
+	default:
+		n.many = make(map[string]bool, 2*len(n.few))
+		for _, few := range n.few {
+			n.many[few] = true
+		}
+		n.many[name] = true
+	}
+}
+
+func (n *names) has(name string) bool {
+	if n.many != nil {
+		return n.many[name]
+	}
+	return slices.Contains(n.few[:n.count], name)
+}
+
+func (n *names) isEmpty() bool { return n.count == 0 }
+
+// required reads which members are required.
+func (w *writer) required(k *keywords) (set names) {
+	if !k.required.IsArray() {
+		return set
+	}
+	for _, v := range k.required.Children() {
+		if len(set.many) == w.form.look || !w.step(1) {
+			break
+		}
+		set.add(v.Text())
+	}
+	return set
 }

@@ -1,8 +1,9 @@
-package catalog
+package declare
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseSchemaRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", "not valid JSON"},
 		{"blank", " \n", "not valid JSON"},
@@ -44,15 +45,20 @@ func TestParseSchemaRefuses(t *testing.T) {
 		{"byte order mark", "\ufeff{}", "not valid"},
 		{"invalid UTF-8", "\"\xff\"", "UTF-8"},
 		{"nul", "{}\x00", "something after"},
-		{"too deep", strings.Repeat("[", maxSchemaDepth+2) + strings.Repeat("]", maxSchemaDepth+2), "deeper"},
-		{"bomb of brackets", strings.Repeat("[", MaxSchemaLen), "deeper"},
-		{"bomb of values", "[" + strings.Repeat("0,", maxSchemaNodes) + "0]", "more than"},
-		{"too long", strings.Repeat(" ", MaxSchemaLen+1), "more than"},
+		{"too deep", strings.Repeat("[", maxDepth+2) + strings.Repeat("]", maxDepth+2), "deeper"},
+		{"bomb of brackets", strings.Repeat("[", MaxBytes), "deeper"},
+		{"bomb of values", "[" + strings.Repeat("0,", maxNodes) + "0]", "more than"},
+		{"too long", strings.Repeat(" ", MaxBytes+1), "more than"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := parseSchema([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error is %v, want %q in it", err, test.want)
+			v, err := Parse([]byte(test.text))
+			if err == nil || v.Exists() || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("error is %v, want %q in it", err, test.want)
+			}
+			bounds := test.want == "deeper" || test.want == "more than"
+			if errors.Is(err, ErrBounds) != bounds || errors.Is(err, ErrSyntax) == bounds {
+				t.Errorf("%v matches the wrong sentinel", err)
 			}
 		})
 	}
@@ -66,32 +72,32 @@ func manyKeys(n int) string {
 	return strings.ReplaceAll(strings.Join(keys, ","), `"k0`, `"k`)
 }
 
-func TestParseSchemaKeepsOrder(t *testing.T) {
-	s, err := parseSchema([]byte(" {\"b\" : [ 1 , -2.5e+3 , {} ] ,\n\"a\":{\"\\u0063\":\"x\\n\"}, \"t\":true, \"f\":false, \"n\":null}"))
+func TestParseKeepsOrder(t *testing.T) {
+	s, err := Parse([]byte(" {\"b\" : [ 1 , -2.5e+3 , {} ] ,\n\"a\":{\"\\u0063\":\"x\\n\"}, \"t\":true, \"f\":false, \"n\":null}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"b":[1,-2.5e+3,{}],"a":{"\u0063":"x\n"},"t":true,"f":false,"n":null}`; string(s.text) != want {
-		t.Errorf("text is %s, want %s", s.text, want)
+	if want := `{"b":[1,-2.5e+3,{}],"a":{"\u0063":"x\n"},"t":true,"f":false,"n":null}`; s.Raw() != want {
+		t.Errorf("text is %s, want %s", s.Raw(), want)
 	}
 	var keys []string
-	for c := range s.children(s.root()) {
-		keys = append(keys, s.key(c))
+	for key := range s.Children() {
+		keys = append(keys, key)
 	}
 	if diff := cmp.Diff([]string{"b", "a", "t", "f", "n"}, keys); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-	if got := s.str(s.member(s.member(s.root(), "a"), "c")); got != "x\n" {
+	if got := s.Member("a").Member("c").Text(); got != "x\n" {
 		t.Errorf("a.c is %q", got)
 	}
-	if !s.isTrue(s.member(s.root(), "t")) || s.isTrue(s.member(s.root(), "f")) || s.isTrue(nil) || s.member(nil, "x") != nil || s.str(nil) != "" {
+	if !s.Member("t").IsTrue() || s.Member("f").IsTrue() || s.Member("b").Member("").Exists() || s.Member("x").Exists() {
 		t.Error("the accessors disagree with the text")
 	}
 }
 
-// FuzzSchema compares the parser with encoding/json: what it takes is valid JSON of the same meaning; what it refuses is
+// FuzzParse compares the parser with encoding/json: what it takes is valid JSON of the same meaning; what it refuses is
 // invalid, or breaks one of the stricter rules.
-func FuzzSchema(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `[1,-0,0.5,1e9,"\ud83d\ude00",null,true]`, `{"a":1,"a":2}`,
 		` { } `, `"\ud800"`, `[[[[]]]]`, "\"\u2028\"", `{"":{"":""}}`,
@@ -99,9 +105,9 @@ func FuzzSchema(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseSchema(text)
+		s, err := Parse(text)
 		if err != nil {
-			stricter := !utf8.Valid(text) || strings.Contains(err.Error(), "twice") || strings.Contains(err.Error(), "deeper") || strings.Contains(err.Error(), "more than")
+			stricter := !utf8.Valid(text) || strings.Contains(err.Error(), "twice") || errors.Is(err, ErrBounds)
 			if json.Valid(text) && !stricter {
 				t.Errorf("%q is valid JSON, but: %v", text, err)
 			}
@@ -111,55 +117,55 @@ func FuzzSchema(f *testing.F) {
 		if err := json.Compact(&want, text); err != nil {
 			t.Fatalf("%q is taken, but: %v", text, err)
 		}
-		if want.String() != string(s.text) {
-			t.Errorf("%q became %q, want %q", text, s.text, want.String())
+		if want.String() != s.Raw() {
+			t.Errorf("%q became %q, want %q", text, s.Raw(), want.String())
 		}
-		checkTree(t, s, s.root(), want.Bytes())
+		checkTree(t, s, want.Bytes())
 	})
 }
 
 // checkTree compares the tree with what encoding/json makes of each value.
-func checkTree(t *testing.T, s *schema, n *node, text []byte) {
+func checkTree(t *testing.T, v Value, text []byte) {
 	t.Helper()
-	switch n.kind {
-	case kindObject:
+	switch {
+	case v.IsObject():
 		var want map[string]json.RawMessage
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
 		count := 0
-		for c := range s.children(n) {
+		for key, c := range v.Children() {
 			count++
-			member, ok := want[s.key(c)]
-			if !ok {
-				t.Fatalf("%s has no member %q", text, s.key(c))
+			member, ok := want[key]
+			if !ok || v.Member(key) != c {
+				t.Fatalf("%s has no member %q", text, key)
 			}
-			checkTree(t, s, c, member)
+			checkTree(t, c, member)
 		}
 		if count != len(want) {
 			t.Errorf("%s has %d members, the tree %d", text, len(want), count)
 		}
-	case kindArray:
+	case v.IsArray():
 		var want []json.RawMessage
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
 		count := 0
-		for c := range s.children(n) {
-			checkTree(t, s, c, want[count])
+		for _, c := range v.Children() {
+			checkTree(t, c, want[count])
 			count++
 		}
 		if count != len(want) {
 			t.Errorf("%s has %d elements, the tree %d", text, len(want), count)
 		}
-	case kindString:
+	case v.IsString():
 		var want string
-		if err := json.Unmarshal(text, &want); err != nil || want != s.str(n) {
-			t.Errorf("%s is %q in the tree, want %q (%v)", text, s.str(n), want, err)
+		if err := json.Unmarshal(text, &want); err != nil || want != v.Text() {
+			t.Errorf("%s is %q in the tree, want %q (%v)", text, v.Text(), want, err)
 		}
 	default:
-		if string(text) != string(s.text[n.start:n.end]) {
-			t.Errorf("%s is %s in the tree", text, s.text[n.start:n.end])
+		if string(text) != v.Raw() {
+			t.Errorf("%s is %s in the tree", text, v.Raw())
 		}
 	}
 }
