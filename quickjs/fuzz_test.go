@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -33,6 +35,7 @@ const (
 // FuzzRestore: any snapshot is refused with ErrSnapshot or gives a VM, and what
 // the host then does with that VM ends, without a panic.
 func FuzzRestore(f *testing.F) {
+	addSeeds(f, "FuzzRestore")
 	tmpl, err := fuzzTemplate()
 	if err != nil {
 		f.Fatal(err)
@@ -74,6 +77,7 @@ func FuzzRestore(f *testing.F) {
 // FuzzHostFuncs: any arguments for any host function, without a panic, and with
 // nothing written outside of the guest's memory.
 func FuzzHostFuncs(f *testing.F) {
+	addSeeds(f, "FuzzHostFuncs")
 	tmpl, err := fuzzTemplate()
 	if err != nil {
 		f.Fatal(err)
@@ -97,17 +101,16 @@ func FuzzHostFuncs(f *testing.F) {
 	})
 }
 
-// fuzzSeeds are the corpora, by target and name, in Go's own file format.
-func fuzzSeeds() map[string]map[string]string {
-	restore := func(way byte, c craft, roots, data []byte) string {
-		return fmt.Sprintf("byte(%q)\nuint32(%d)\nuint32(%d)\nuint32(%d)\nuint32(%d)\nuint32(%d)\nuint32(%d)\n[]byte(%q)\n[]byte(%q)\n",
-			way, c.pages, c.stack, c.flags, c.nRoots, c.nRej, c.rawSize, roots, data)
+// fuzzSeeds are the seeds, by target and name.
+func fuzzSeeds() map[string]map[string][]any {
+	restore := func(way byte, c craft, roots, data []byte) []any {
+		return []any{way, c.pages, c.stack, c.flags, uint32(c.nRoots), uint32(c.nRej), uint32(c.rawSize), roots, data}
 	}
 	line := bytes.Repeat([]byte("line"), lineSize/4)
 	root := binary.LittleEndian.AppendUint64(nil, 3<<32)
 	two := append(page(4, 1, line), page(9, 1<<63|1, append(bytes.Clone(line), line...))...)
 	one := craftEncoder.EncodeAll(page(4, 1, line), nil)
-	out := map[string]map[string]string{
+	out := map[string]map[string][]any{
 		"FuzzRestore": {
 			"nothing":       restore(fuzzWhole, craft{}, nil, nil),
 			"magic":         restore(fuzzWhole, craft{}, nil, []byte(snapshotMagic)),
@@ -136,24 +139,54 @@ func fuzzSeeds() map[string]map[string]string {
 			"zero": {}, "small": {8, 16, 24, 32, 40}, "high": {math.MaxUint32, math.MaxUint32, math.MaxUint32, math.MaxUint32, 1},
 			"wide": {math.MaxUint64, 1 << 63, 1 << 32, math.MaxUint64, math.MaxUint64},
 		} {
-			out["FuzzHostFuncs"][h.name+"-"+name] = fmt.Sprintf("byte(%q)\nuint64(%d)\nuint64(%d)\nuint64(%d)\nuint64(%d)\nuint64(%d)\n",
-				byte(i), args[0], args[1], args[2], args[3], args[4])
+			out["FuzzHostFuncs"][h.name+"-"+name] = []any{byte(i), args[0], args[1], args[2], args[3], args[4]}
 		}
 	}
 	return out
 }
 
+// addSeeds starts a target from all its seeds, also from those that are no files.
+func addSeeds(f *testing.F, target string) {
+	seeds := fuzzSeeds()[target]
+	for _, name := range slices.Sorted(maps.Keys(seeds)) {
+		f.Add(seeds[name]...)
+	}
+}
+
+// kept are the seeds that are files, those of each target that reach most of the package.
+var kept = map[string][]string{
+	"FuzzRestore":   {"bitmaps", "flags", "grown", "rejections", "stored-bomb"},
+	"FuzzHostFuncs": {"fd_write-wide", "host_call-high", "host_module_load-high", "host_promise_rejection-zero", "random_get-high"},
+}
+
+// seedFile is a seed in Go's own file format.
+func seedFile(args []any) string {
+	text := "go test fuzz v1\n"
+	for _, a := range args {
+		form := "%T(%d)\n"
+		switch a.(type) {
+		case byte:
+			form = "byte(%[2]q)\n"
+		case []byte:
+			form = "[]byte(%[2]q)\n"
+		}
+		text += fmt.Sprintf(form, a, a)
+	}
+	return text
+}
+
 // TestCorpora holds that each fuzz target starts from a corpus that is checked in.
 func TestCorpora(t *testing.T) {
-	for target, seeds := range fuzzSeeds() {
+	seeds := fuzzSeeds()
+	for target, names := range kept {
 		dir := filepath.Join("testdata", "fuzz", target)
 		if *update {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for name, values := range seeds {
-			golden(t, filepath.Join(dir, name), "go test fuzz v1\n"+values)
+		for _, name := range names {
+			golden(t, filepath.Join(dir, name), seedFile(seeds[target][name]))
 		}
 	}
 }

@@ -178,6 +178,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add("create_issue", "acme.csv", "Label", "Open an issue. Really.", []byte(`{"properties":{"a":{"enum":["x"]}},"required":["a"]}`), []byte(`true`), 300, uint8(3))
 	f.Add("x", "evil", "```", "\x1b[31m```\n\u202e</a>", []byte("{\"properties\":{\"`\\n\":{\"const\":\"\\u0007\"}}}"), []byte(`{"$ref":"#"}`), 90, uint8(40))
 	f.Add("exec", "core", "", "", []byte(nil), []byte(nil), 12, uint8(1))
+	f.Add("constructor", "o", "", "d", []byte(`{}`), []byte(`{}`), 300, uint8(3))
 	f.Fuzz(func(t *testing.T, name, owner, label, description string, parameters, returns []byte, budget int, copies uint8) {
 		var entries []Entry
 		for i := range int(copies) + 1 {

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -32,6 +34,12 @@ func TestFuzzCorpora(t *testing.T) {
 // FuzzURL: no address that is accepted escapes its rule. The oracle knows nothing of this package's parser: it reads
 // the address with net/url, the wire with net/http's server side, and the path in the ways of many servers.
 func FuzzURL(f *testing.F) {
+	for _, tt := range hostileURLs {
+		f.Add(tt.url)
+	}
+	for _, url := range slices.Sorted(maps.Keys(harmlessURLs)) {
+		f.Add(url)
+	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		tg, problem := parseTarget(raw)
 		if problem != "" {
@@ -205,6 +213,14 @@ func serverReadings(escaped string) []string {
 
 // FuzzRule: a rule is refused with words, or it allows nothing beyond what it says.
 func FuzzRule(f *testing.F) {
+	f.Add("api.example.com", "GET", "/public/", false, "https://api.example.com/public/x")
+	f.Add("*.example.com:8443", "POST", "/", true, "http://a.example.com:8443/x")
+	f.Add("127.0.0.1", "GET", "/a%20b/", true, "http://127.0.0.1/a b/")
+	f.Add("0x7f.1", "GET", "/", true, "http://0x7f.1/")
+	f.Add("*", "GET", "/*", false, "https://x/")
+	f.Add("a.example.", "CONNECT", "/../", false, "https://a.example./")
+	f.Add("a.example", "GET", "/v1/", false, "https://a.example/v1//../x")
+	f.Add("A.Example", "GET", "/%76%31", false, "https://a.example/v1/x")
 	f.Fuzz(func(t *testing.T, host, method, prefix string, insecure bool, raw string) {
 		r := Rule{Host: host, Methods: []string{method}, Paths: []string{prefix}, Insecure: insecure}
 		if err := ParseRule(r); err != nil {
@@ -249,6 +265,12 @@ func FuzzRule(f *testing.F) {
 
 // FuzzRedirect: whatever a server writes into Location is refused, or is one address for everybody.
 func FuzzRedirect(f *testing.F) {
+	for _, tt := range hostileLocations {
+		f.Add(tt.location)
+	}
+	for _, tt := range harmlessLocations {
+		f.Add(tt.location)
+	}
 	f.Fuzz(func(t *testing.T, location string) {
 		base, problem := parseTarget("https://api.example.com/public/x?y")
 		if problem != "" {
@@ -276,6 +298,27 @@ func FuzzRedirect(f *testing.F) {
 
 // FuzzHeader: a header that is accepted is one header on the wire, and nothing else.
 func FuzzHeader(f *testing.F) {
+	for _, header := range [][2]string{
+		{"Host", "evil"},
+		{"host", "x"},
+		{"Transfer-Encoding", "chunked"},
+		{"Transfer_Encoding", "chunked"},
+		{"User-Agent", ""},
+		{"user-agent", "x"},
+		{"Content-Length", "0"},
+		{"Connection", "keep-alive"},
+		{"Trailer", "X"},
+		{"Expect", "100-continue"},
+		{"A B", "x"},
+		{"Cookie", "a=b; c=d"},
+		{"Pragma", "no-cache"},
+		{"Content-Type", "text/x"},
+		{"X-\x00", "y"},
+		{"x`|~", "z"},
+		{"Accept-Encoding", "gzip"},
+	} {
+		f.Add(header[0], header[1])
+	}
 	f.Fuzz(func(t *testing.T, name, value string) {
 		h, err := New(nil).firstHop(&Request{Method: "POST", URL: "https://api.example.com/", Headers: map[string]string{name: value}, Body: []byte("data")})
 		if err != nil {
@@ -313,6 +356,28 @@ func FuzzHeader(f *testing.F) {
 
 // FuzzResponse: whatever a server answers gives a response within the bounds, or an error.
 func FuzzResponse(f *testing.F) {
+	for _, answer := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+		"HTTP/1.1 200 OK\r\n\r\nto the end",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX: y\r\n\r\n",
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+		"HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1099511627776\r\n\r\nx",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+		"HTTP/1.1 999 ?\r\nX-\xc3\xbf: \xc3\xbe\r\n\r\n",
+		"HTTP/0.9 200\r\n\r\n",
+		"HTTP/2.0 200 OK\r\n\r\n",
+		"220 mail.example ESMTP\r\n",
+		"",
+		"HTTP/1.1 20",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
+		"HTTP/1.1 000 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\n\nx",
+		"HTTP/1.1 200 OK\r\n X: y\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08",
+	} {
+		f.Add([]byte(answer))
+	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		const most = 1000
 		c := New(&Options{Resolver: &everywhere{}, MaxResponseBytes: most, MaxRedirects: -1})

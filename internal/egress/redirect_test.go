@@ -125,6 +125,16 @@ func TestHostileRedirects(t *testing.T) {
 	}
 }
 
+// harmlessLocations is where a server may send its client, with what is asked of whom.
+var harmlessLocations = []struct{ location, body, url string }{
+	{"/open", "/open", "https://api.example.com/open"},
+	{"open/x?y=z", "/open/x?y=z", "https://api.example.com/open/x?y=z"},
+	{"//api.example.com:443/open", "/open", "https://api.example.com/open"},
+	{"https://A.wild.example.com?q", "wild /?q", "https://a.wild.example.com/?q"},
+	{"/open/a b?q=é#frag", "/open/a%20b?q=%C3%A9", "https://api.example.com/open/a%20b?q=%C3%A9"},
+	{"/admin/../open/./x", "/open/x", "https://api.example.com/open/x"},
+}
+
 func TestHarmlessRedirects(t *testing.T) {
 	w := newWorld(t, nil)
 	var location string
@@ -136,14 +146,7 @@ func TestHarmlessRedirects(t *testing.T) {
 		fmt.Fprint(rw, r.RequestURI)
 	})
 	w.serve("https", "a.wild.example.com", func(rw http.ResponseWriter, r *http.Request) { fmt.Fprint(rw, "wild "+r.RequestURI) })
-	for _, tt := range []struct{ location, body, url string }{
-		{"/open", "/open", "https://api.example.com/open"},
-		{"open/x?y=z", "/open/x?y=z", "https://api.example.com/open/x?y=z"},
-		{"//api.example.com:443/open", "/open", "https://api.example.com/open"},
-		{"https://A.wild.example.com?q", "wild /?q", "https://a.wild.example.com/?q"},
-		{"/open/a b?q=é#frag", "/open/a%20b?q=%C3%A9", "https://api.example.com/open/a%20b?q=%C3%A9"},
-		{"/admin/../open/./x", "/open/x", "https://api.example.com/open/x"},
-	} {
+	for _, tt := range harmlessLocations {
 		location = tt.location
 		resp, err := w.client.Do(t.Context(), redirectRules, &Request{URL: "https://api.example.com/start"})
 		if err != nil {

@@ -306,11 +306,7 @@ var forbidden = []struct {
 
 func TestForbiddenText(t *testing.T) {
 	base := root(t)
-	out, err := exec.Command("git", "-C", base, "ls-files", "-z").Output()
-	if err != nil {
-		t.Fatalf("git ls-files: %v", err)
-	}
-	for _, name := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
+	for _, name := range tracked(t) {
 		if strings.Contains(name, "testdata/") || strings.HasSuffix(name, ".sum") {
 			continue
 		}
@@ -326,27 +322,6 @@ func TestForbiddenText(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestFuzzCorpora wants a corpus for every fuzz target.
-func TestFuzzCorpora(t *testing.T) {
-	target := regexp.MustCompile(`(?m)^func (Fuzz[A-Z]\w*)\(`)
-	goFiles(t, func(path string) {
-		if !strings.HasSuffix(path, "_test.go") {
-			return
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		for _, m := range target.FindAllStringSubmatch(string(b), -1) {
-			entries, err := os.ReadDir(filepath.Join(filepath.Dir(path), "testdata", "fuzz", m[1]))
-			if err != nil || len(entries) == 0 {
-				t.Errorf("%s: %s has no corpus", path, m[1])
-			}
-		}
-	})
 }
 
 // TestEventNames wants the names of trace events in host, where embedders read of them,

@@ -129,6 +129,13 @@ func TestHello(t *testing.T) {
 // FuzzParentReads is the parent's side: a stream from a child that may be
 // anything, read as Transform reads it.
 func FuzzParentReads(f *testing.F) {
+	for _, stream := range []string{
+		"\x00\x00\x00\x00",                        // no payload
+		"\x00\x00\x00\x03\x03xx",                  // more than the reply says
+		"\x00\x00\x00\x08\x00\xff\xff\xff\x1fabc", // a text longer than the payload
+	} {
+		f.Add([]byte(stream))
+	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		var buf bytes.Buffer
 		r := bytes.NewReader(stream)
