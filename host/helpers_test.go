@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,10 +14,12 @@ import (
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
-// newHost makes a host with code mode on. Its first cell has run, so that the
-// short limits of a test do not meet the loading of the engine.
+// newHost makes a host with code mode on and, if o has no tools, one that echoes. It is
+// closed at the end of the test. It has not loaded its engine: a test with short limits
+// warms its run up first.
 func newHost(t testing.TB, o host.Options) *host.Host {
 	t.Helper()
 	o.CodeMode.Enabled = true
@@ -41,7 +41,7 @@ func newHost(t testing.TB, o host.Options) *host.Host {
 // scope is the scope of runs in tests that do not care.
 var scope = host.RunOptions{AgentID: "agent", AgentRunID: "agent-run", SessionID: "session", SessionKey: "key", Sender: "sender", Channel: "channel"}
 
-// newRun makes a run, in the common scope unless o has one, and warms it up.
+// newRun makes a run, in the common scope unless o has one. No cell has run in it yet.
 func newRun(t testing.TB, h *host.Host, o host.RunOptions) *host.Run {
 	t.Helper()
 	if o.AgentRunID == "" && o.SessionID == "" {
@@ -76,7 +76,7 @@ func warm(t testing.TB, r *host.Run) {
 	t.Fatal("warming up: no empty cell ends in time")
 }
 
-// setup is newHost and newRun in one.
+// setup is newHost, newRun and warm in one.
 func setup(t testing.TB, o host.Options) *host.Run {
 	t.Helper()
 	r := newRun(t, newHost(t, o), host.RunOptions{})
@@ -215,15 +215,10 @@ func texts(res *host.Result) []string {
 	return out
 }
 
-// eventually waits for a state that another goroutine is about to reach. It
-// yields instead of sleeping; the bound only ends a broken test.
+// eventually waits for a state that another goroutine is about to reach.
 func eventually(t testing.TB, what string, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !reached(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	waittest.Until(t, what, reached)
 }
 
 // sinkFunc is a trace sink that calls a function.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
 // rig is a gateway with what is behind it.
@@ -292,11 +292,7 @@ func wantValue(t testing.TB, res result, want any) {
 // eventually waits for a state that another goroutine is about to reach.
 func eventually(t testing.TB, what string, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(goneDeadline); !reached(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	waittest.Until(t, what, reached)
 }
 
 // answering is an elicitation handler that gives the answers in turn, the last one

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
 // Close ends a server that does not want to, and what it started.
@@ -24,18 +26,12 @@ func TestProcessGroup(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx := testCtx(t)
 	for _, p := range pids {
 		pid, err := strconv.Atoi(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for running(pid) {
-			if ctx.Err() != nil {
-				t.Fatalf("process %d lives", pid)
-			}
-			runtime.Gosched()
-		}
+		waittest.Until(t, "the end of process "+p, func() bool { return !running(pid) })
 	}
 }
 

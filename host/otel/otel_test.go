@@ -18,6 +18,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/otel"
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
 const secret = "collector-password-0001"
@@ -257,13 +258,7 @@ func TestExpire(t *testing.T) {
 	x := newExporter(t, otel.Options{Endpoint: c.URL, OpenTTL: 1, Interval: 10 * time.Millisecond})
 	x.Emit(host.TraceEvent{Time: at(0), Event: "exec.start", RunID: "r", CallID: "x"})
 	x.Emit(host.TraceEvent{Time: at(5), Event: "search", RunID: "r", ParentID: "x"})
-	for x.Stats().SentSpans == 0 { // at the next tick, after a second
-		select {
-		case <-t.Context().Done():
-			t.Fatal("never sent")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	waittest.Until(t, "a span is sent, at the next tick after a second", func() bool { return x.Stats().SentSpans > 0 })
 	s := shown(c.all())[0]
 	if s.Attrs["cloister.unfinished"] != true || s.Ms != 5 {
 		t.Errorf("%+v", s)

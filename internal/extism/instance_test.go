@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
 func call(t *testing.T, i *Instance, export, input string) string {
@@ -338,7 +339,7 @@ func TestClose(t *testing.T) {
 		_, err := i.Call(context.Background(), "loop", nil)
 		running <- err
 	}()
-	waitFor(t, func() bool { return len(i.turn) == 0 })
+	waittest.Until(t, "the call has its turn", func() bool { return len(i.turn) == 0 })
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -390,15 +391,4 @@ func TestCloseHammer(t *testing.T) {
 		})
 		wg.Wait()
 	}
-}
-
-func waitFor(t *testing.T, cond func() bool) {
-	t.Helper()
-	for range 10_000 {
-		if cond() {
-			return
-		}
-		<-time.After(time.Millisecond)
-	}
-	t.Fatal("it did not happen")
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
 // TestMain runs the tests and then looks for processes that somebody forgot: at
@@ -73,5 +75,5 @@ func TestNoLeaks(t *testing.T) {
 		}
 	}
 	// Goroutines that have just been released may not have returned yet.
-	eventually(t, "the goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
+	waittest.Until(t, "the goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cloister-wasm/cloister/internal/waittest"
 )
 
 // transformGood transforms goodCell, which must work.
@@ -25,16 +27,6 @@ func idleProcesses(w *Worker) []*child {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]*child(nil), w.idle...)
-}
-
-// eventually waits for a state that another goroutine is about to reach.
-func eventually(t testing.TB, what string, reached func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !reached(); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
 }
 
 func TestNoProcessBeforeFirstUse(t *testing.T) {
@@ -150,7 +142,7 @@ func TestWaitingEndsWithContext(t *testing.T) {
 		_, err := w.Transform(ctx, Input{Source: slowSource})
 		busy <- err
 	}()
-	eventually(t, "the process is taken", func() bool { return len(w.slots) == 1 })
+	waittest.Until(t, "the process is taken", func() bool { return len(w.slots) == 1 })
 	short, cancelShort := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancelShort()
 	if _, err := w.Transform(short, Input{Source: goodCell}); !errors.Is(err, context.DeadlineExceeded) {
@@ -173,7 +165,7 @@ func TestCloseWithCallsUnderWay(t *testing.T) {
 			results <- err
 		}()
 	}
-	eventually(t, "both processes are taken", func() bool { return len(w.slots) == 2 })
+	waittest.Until(t, "both processes are taken", func() bool { return len(w.slots) == 2 })
 	closed := make(chan error)
 	go func() { closed <- w.Close() }()
 	for range 4 {
@@ -195,7 +187,7 @@ func TestCloseWithCallsUnderWay(t *testing.T) {
 func TestIdleProcessesEnd(t *testing.T) {
 	w := newTestWorker(t, &Options{IdleTimeout: time.Millisecond})
 	transformGood(t, w)
-	eventually(t, "the idle process is gone", func() bool { return len(idleProcesses(w)) == 0 && len(w.slots) == 0 })
+	waittest.Until(t, "the idle process is gone", func() bool { return len(idleProcesses(w)) == 0 && len(w.slots) == 0 })
 	transformGood(t, w)
 }
 
