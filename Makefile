@@ -1,5 +1,6 @@
-# Cloister. `make demo` runs the main job, `make test` the tests; both set up what
-# they need: the pinned JavaScript engine (npm) and the example plugin (Go).
+# Cloister. `make demo` runs the main job, `make test` the tests, `make quick` those that
+# answer within a minute; all set up what they need: the pinned JavaScript engine (npm) and
+# the example plugins.
 
 GO            ?= go
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -16,10 +17,10 @@ HASHES        := examples/plugins/hashes/plugin.wasm
 WASMCLANG     := $(shell command -v wasm-ld >/dev/null && clang --print-targets 2>/dev/null | grep -qw wasm32 && echo yes)
 
 # The race detector makes compiling plugins twenty times slower. What only builds and runs plugins
-# that other packages race as well is left to make test.
+# that other packages race as well is left to make test, and so are the long forms of tests.
 RACED          = $(shell $(GO) list ./... | grep -v -e /internal/scaffold -e /internal/lint -e '/examples$$' -e '/bench/load$$')
 
-.PHONY: all demo test check bench peers fuzz build engine servers plugins wit interop conformance load format clean help
+.PHONY: all demo test quick check bench peers fuzz build engine servers plugins wit interop conformance load format clean help
 
 all: build
 
@@ -66,6 +67,11 @@ demo: engine plugins build ## run a TypeScript cell that uses a plugin and a Go 
 test: engine plugins servers ## run the tests
 	$(GO) test ./...
 	cd examples/hosts/providers && $(GO) test ./...
+
+# With -short a part of the long corpora runs, another one each day, and nothing that
+# builds plugins or loads the machine. CI runs everything.
+quick: engine plugins ## run the tests that answer within a minute
+	$(GO) test -short ./...
 
 check: engine plugins servers ## format, vet, staticcheck, vulnerabilities, tidy, cross builds, race tests, clean tree
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt: run make format'; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -162,6 +162,9 @@ func decoded(t *testing.T, text []byte) any {
 func TestSignedExamples(t *testing.T) {
 	for _, name := range []string{"csvquery", "issues", "texttools", "hashes"} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "csvquery" || name == "issues") {
+				t.Skip("a module written in Go takes seconds to become native")
+			}
 			p := installed(t, built(t, name), plugins.Services{})
 			r := newRun(t, p)
 			cells, err := filepath.Glob(filepath.Join("plugins", name, "cells", "*.js"))
@@ -234,6 +237,9 @@ func (s *issueServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestIssuesAgainstAServer runs the program of the example against a server, through the
 // namespace, the host's HTTP and a secret that the plugin never sees.
 func TestIssuesAgainstAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a module written in Go takes seconds to become native")
+	}
 	s := &issueServer{}
 	for i, comments := range []int{0, 3, 0} {
 		s.issues = append(s.issues, object{"number": i + 1, "title": "Issue", "state": "open", "labels": []object{{"name": "needs-answer"}}, "assignees": []any{},

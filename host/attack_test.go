@@ -1,12 +1,17 @@
 package host_test
 
 import (
+	"flag"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -132,6 +137,9 @@ func TestLeftoversOnPlainMemory(t *testing.T) {
 	a := newArena(t, "plain")
 	for _, f := range ar.Files {
 		x := parseAttack(t, f)
+		if !sampled(t, x.name) {
+			continue
+		}
 		t.Run(x.name, func(t *testing.T) {
 			a.fight(t, x)
 			a.check(t, x.name, true)
@@ -168,7 +176,7 @@ func TestPoisonedAPI(t *testing.T) {
 	for _, f := range ar.Files {
 		x := parseAttack(t, f)
 		poison, _, ok := cutLast(x.source, "\n")
-		if !ok {
+		if !ok || !sampled(t, x.name) {
 			continue
 		}
 		t.Run(x.name, func(t *testing.T) {
@@ -187,6 +195,33 @@ func TestPoisonedAPI(t *testing.T) {
 	}
 }
 
+// samples is how many parts the corpus has of which -short runs one.
+const samples = 8
+
+var sampleFlag = flag.Int("sample", -1, "with -short: which of 8 samples of the attacks runs; the days take turns by default")
+
+// sampleNumber is the sample that -short runs. Whoever runs the tests day by day has run
+// all attacks after eight days.
+func sampleNumber() int {
+	n := *sampleFlag
+	if n < 0 {
+		n = int(time.Now().Unix() / (24 * 60 * 60))
+	}
+	return n % samples
+}
+
+// sampled says whether an attack runs: all do, with -short those of the sample.
+func sampled(t *testing.T, name string) bool {
+	if !testing.Short() {
+		return true
+	}
+	h := fnv.New32a()
+	if _, err := io.WriteString(h, name); err != nil {
+		t.Fatal(err)
+	}
+	return int(h.Sum32()%samples) == sampleNumber()
+}
+
 func cutLast(s, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -200,7 +235,7 @@ func TestAttacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	total := 0
+	total, ran := 0, 0
 	t.Run("classes", func(t *testing.T) {
 		for _, file := range files {
 			ar, err := txtar.ParseFile(file)
@@ -221,6 +256,8 @@ func TestAttacks(t *testing.T) {
 				attacks = append(attacks, a)
 			}
 			total += len(attacks)
+			attacks = slices.DeleteFunc(attacks, func(x attack) bool { return !sampled(t, x.name) })
+			ran += len(attacks)
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 				t.Parallel()
 				arenas := map[string]*arena{}
@@ -240,6 +277,9 @@ func TestAttacks(t *testing.T) {
 			})
 		}
 	})
+	if testing.Short() {
+		t.Logf("%d of %d attacks, sample %d: make test runs them all, go test -short ./host -sample N others", ran, total, sampleNumber())
+	}
 	if total < minAttacks {
 		t.Errorf("the corpus has %d attacks, want at least %d", total, minAttacks)
 	}

@@ -18,11 +18,15 @@ import (
 )
 
 // newHost makes a host with code mode on and, if o has no tools, one that echoes. It is
-// closed at the end of the test. It has not loaded its engine: a test with short limits
-// warms its run up first.
+// closed at the end of the test. A test that says nothing of time has a minute for each exec
+// and wait, since how long they take is up to whatever else the machine does. The engine is
+// not loaded yet: a test with a short limit warms its run up first.
 func newHost(t testing.TB, o host.Options) *host.Host {
 	t.Helper()
 	o.CodeMode.Enabled = true
+	if o.CodeMode.TimeoutMs == 0 {
+		o.CodeMode.TimeoutMs = 60_000
+	}
 	if o.Tools == nil {
 		o.Tools = []host.RawTool{hosttest.Echo("echo")}
 	}

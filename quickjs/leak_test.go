@@ -36,7 +36,7 @@ func measure() resources {
 func TestNothingLeaks(t *testing.T) {
 	cells := 20_000
 	if testing.Short() {
-		cells = 2_000
+		cells = 500
 	}
 	ctx := context.Background()
 	for _, m := range modes {

@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 
 // TestLoad is the measurement in small: what it checks holds there too.
 func TestLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute of load, of which the parts have tests of their own")
+	}
 	engine, err := filepath.Abs("../../quickjs/engine/node_modules/quickjs-wasi/quickjs.wasm")
 	if err != nil {
 		t.Fatal(err)

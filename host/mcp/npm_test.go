@@ -13,6 +13,9 @@ import (
 // npmServer is a server of testdata/servers, run by node.
 func npmServer(t *testing.T, name string, args ...string) Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server of npm; those of this package speak the same protocol")
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Fatalf("node is needed for this test: %v", err)

@@ -21,9 +21,19 @@ import (
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
+// needsBuild leaves a test out of -short: npm ci, a compiler, and then another one that
+// makes the module native take seconds for each plugin.
+func needsBuild(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a plugin")
+	}
+}
+
 // build makes and builds a new plugin.
 func build(t *testing.T, language string) (dir string, wasm []byte) {
 	t.Helper()
+	needsBuild(t)
 	dir = filepath.Join(t.TempDir(), "[a] plugin")
 	if _, err := New(dir, "acme.hello", language); err != nil {
 		t.Fatal(err)
@@ -152,9 +162,6 @@ func call(t *testing.T, i *extism.Instance, export, request string) string {
 func TestNewPlugins(t *testing.T) {
 	for _, language := range Languages() {
 		t.Run(language, func(t *testing.T) {
-			if language == AssemblyScript && testing.Short() {
-				t.Skip("npm ci takes a while")
-			}
 			if language != AssemblyScript {
 				t.Setenv("GOPROXY", "off") // what is in the module cache is enough
 			}
@@ -266,9 +273,7 @@ func TestBuildIsReproducible(t *testing.T) {
 
 // TestNewGoPluginTests runs what an author would run first.
 func TestNewGoPluginTests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a test binary")
-	}
+	needsBuild(t)
 	dir := t.TempDir()
 	if _, err := New(dir, "acme.hello", Go); err != nil {
 		t.Fatal(err)

@@ -71,9 +71,7 @@ func buildExample(t *testing.T, name string) []byte {
 	if wasm := builtExamples[name]; wasm != nil {
 		return wasm
 	}
-	if name == "texttools" && testing.Short() {
-		t.Skip("npm ci and asc take a while")
-	}
+	needsBuild(t)
 	builtExamples[name] = buildDir(t, filepath.Join(examples, name))
 	return builtExamples[name]
 }

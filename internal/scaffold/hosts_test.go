@@ -44,9 +44,6 @@ var badAnswers = []struct{ answer, message string }{
 func TestHostFunctionsOfEachSDK(t *testing.T) {
 	for language, source := range map[string]string{Go: "main.go", AssemblyScript: "assembly/index.ts", C: "plugin.c"} {
 		t.Run(language, func(t *testing.T) {
-			if language == AssemblyScript && testing.Short() {
-				t.Skip("npm ci takes a while")
-			}
 			i, host := probe(t, language, source)
 			for _, c := range hostCalls {
 				host.function, host.answer, host.request = c.function, c.answer, ""
@@ -104,6 +101,7 @@ type fakeHost struct {
 // probe builds the program of testdata/hosts as a plugin that imports every function.
 func probe(t *testing.T, language, source string) (*extism.Instance, *fakeHost) {
 	t.Helper()
+	needsBuild(t)
 	dir := t.TempDir()
 	if _, err := New(dir, "acme.probe", language); err != nil {
 		t.Fatal(err)

@@ -203,7 +203,7 @@ func TestTampering(t *testing.T) {
 	}
 	rounds := 2400
 	if testing.Short() {
-		rounds = 300
+		rounds = 240
 	}
 	all, none := 0, 0
 	for i := range rounds {
@@ -248,7 +248,7 @@ func TestForgedLists(t *testing.T) {
 	v := newVictim(t)
 	rounds := 600
 	if testing.Short() {
-		rounds = 100
+		rounds = 60
 	}
 	generations, err := v.s.Generations()
 	if err != nil {
