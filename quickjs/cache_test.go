@@ -78,6 +78,9 @@ func cacheFiles(t *testing.T, dir string) (compiled, rewritten string) {
 
 // A damaged cache costs time and nothing else: the engine works.
 func TestDamagedCacheIsMended(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the engine for each kind of damage")
+	}
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "cache")
 	works := func(what string) {
