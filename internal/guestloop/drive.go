@@ -38,7 +38,49 @@ type move struct {
 }
 
 // drive runs the program until it has to wait. The caller holds the token and gives it up.
-func (l *Loop) drive() {
+func (l *Loop) drive() { l.driveAs(nil) }
+
+// driveHere is drive in the goroutine of Run, for the turns that cannot outlast the leg: to wake another
+// goroutine, on another core whose caches know nothing of the guest, costs more than a small program. What may
+// take longer, work and suspension, goes to goroutines of its own. The end of ctx interrupts the guest and ends
+// the program.
+func (l *Loop) driveHere(ctx context.Context, until time.Time) {
+	l.driveAs(&here{ctx: ctx, latest: until.Add(killSlack)})
+}
+
+// here is what a driver in the goroutine of Run has to keep to.
+type here struct {
+	ctx    context.Context
+	latest time.Time
+}
+
+// mergedContext ends with either of two contexts, for those who ask for Err, as a guest's checkpoints do. Its Done
+// and values are those of the first.
+type mergedContext struct {
+	context.Context
+	other context.Context
+}
+
+// Err implements context.Context.
+func (c mergedContext) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	return c.other.Err()
+}
+
+// guestContext is what guest code runs under. The caller holds the token.
+func (l *Loop) guestContext() context.Context {
+	if l.caller == nil {
+		return l.ctx
+	}
+	return l.caller
+}
+
+func (l *Loop) driveAs(in *here) {
+	if in != nil {
+		l.caller = mergedContext{l.ctx, in.ctx}
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			l.panicked(p)
@@ -46,15 +88,20 @@ func (l *Loop) drive() {
 		}
 	}()
 	for {
+		if in != nil && time.Now().Add(l.o.Limits.Turn).After(in.latest) {
+			l.caller = nil
+			go l.drive()
+			return
+		}
 		var err error
-		switch m := l.next(); m.step {
+		switch m := l.next(in != nil); m.step {
 		case stepStart:
 			err = l.start()
 		case stepTurn:
 			err = l.turn()
 		case stepFinish:
 			l.guest.VM.SetDeadline(l.turnEnds())
-			err = l.o.Program.Finish(l.ctx, &l.guest)
+			err = l.o.Program.Finish(l.guestContext(), &l.guest)
 			if err == nil {
 				err = l.turn()
 			}
@@ -64,6 +111,11 @@ func (l *Loop) drive() {
 			l.end(nil)
 			return
 		case stepPause:
+			if in != nil {
+				l.caller = nil
+				go l.pauseAndDrive(m.leg, m.why)
+				return
+			}
 			if !l.pause(m.leg, m.why) {
 				return
 			}
@@ -79,20 +131,33 @@ func (l *Loop) drive() {
 			return
 		}
 		if err != nil {
+			if in != nil && in.ctx.Err() != nil {
+				l.gone(context.Cause(in.ctx))
+			}
 			l.end(err)
 			return
 		}
 	}
 }
 
-// next decides what a driver does.
-func (l *Loop) next() move {
+// gone notes that the caller of a leg that ends with it has gone. The caller holds the token.
+func (l *Loop) gone(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.ending == nil {
+		l.mu.ending = why
+	}
+	l.cancel(why)
+}
+
+// next decides what a driver does. Here says that it runs in the goroutine of Run, which is to do no work.
+func (l *Loop) next(here bool) move {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := &l.mu
 	single := m.single
 	m.single = nil
-	if single != nil && (m.leg == nil || m.ending != nil) {
+	if single != nil && (here || m.leg == nil || m.ending != nil) {
 		go l.perform(single)
 		single = nil
 	}
@@ -119,7 +184,7 @@ func (l *Loop) next() move {
 	case m.leg == nil && !m.paused:
 		return move{step: stepPause, why: Background}
 	case m.leg == nil:
-		m.busy = false
+		m.busy, l.caller = false, nil
 		return move{}
 	case len(m.settled) > 0:
 		l.beginTurn()
@@ -131,7 +196,7 @@ func (l *Loop) next() move {
 		}
 		return move{step: stepPause, why: why, leg: m.leg}
 	}
-	m.busy = false
+	m.busy, l.caller = false, nil
 	if single != nil {
 		return move{step: stepWork, work: single}
 	}
@@ -187,11 +252,11 @@ func (l *Loop) stops(now time.Time) Why {
 
 func (l *Loop) start() error {
 	var err error
-	if l.guest.VM, err = l.o.NewVM(l.ctx); err != nil {
+	if l.guest.VM, err = l.o.NewVM(l.guestContext()); err != nil {
 		return err
 	}
 	l.guest.VM.SetDeadline(l.turnEnds())
-	if l.guest.Main, err = l.o.Program.Start(l.ctx, l.guest.VM); err != nil {
+	if l.guest.Main, err = l.o.Program.Start(l.guestContext(), l.guest.VM); err != nil {
 		return err
 	}
 	return l.turn()
@@ -213,7 +278,7 @@ func (l *Loop) turn() error {
 	vm, t := l.guest.VM, l.guest.VM.Template()
 	ends := l.turnEnds()
 	vm.SetDeadline(ends)
-	state, outbox, err := vm.Turn(l.ctx, t.Entry(guestabi.EntrySettle), l.collect(), t.Entry(guestabi.EntryDrain), l.guest.Main, l.o.Limits.MaxOutbox)
+	state, outbox, err := vm.Turn(l.guestContext(), t.Entry(guestabi.EntrySettle), l.collect(), t.Entry(guestabi.EntryDrain), l.guest.Main, l.o.Limits.MaxOutbox)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,16 @@ func (l *Loop) Run(ctx context.Context, o Leg) (Stop, error) {
 	if stop != nil {
 		return *stop, nil
 	}
-	if mine {
+	switch {
+	case !mine:
+	case o.EndWithCaller:
+		l.driveHere(ctx, o.Until)
+		select {
+		case s := <-g.done:
+			return s, nil
+		default:
+		}
+	default:
 		go l.drive()
 	}
 	return l.watch(ctx, g, o), nil

@@ -114,8 +114,9 @@ type Loop struct {
 	cancel context.CancelCauseFunc
 
 	// Owned by the holder of mu.busy.
-	guest Guest
-	batch []quickjs.Settlement
+	guest  Guest
+	batch  []quickjs.Settlement
+	caller context.Context // for guest code in the goroutine of Run: ends with its caller too
 
 	mu struct {
 		sync.Mutex
@@ -235,6 +236,7 @@ func (l *Loop) end(err error) {
 	}
 	l.mu.ending = err
 	l.mu.Unlock()
+	l.caller = nil
 	payload := l.ended(err)
 	l.guest.close(l.ctx)
 	l.cancel(errEnded)
