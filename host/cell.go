@@ -62,7 +62,7 @@ func (r *Run) newCell(parentID, source, code string, tmpl *templateRef) (*cell, 
 	c.loop = guestloop.New(r.ctx, &guestloop.Options{
 		Program: c, Budget: &h.budget, Now: h.now, Grace: approvalGrace, CallerTold: r.o.OnClientCall != nil,
 		Limits: guestloop.Limits{
-			Turn: time.Duration(h.cfg.TimeoutMs) * time.Millisecond, MaxOpen: h.cfg.MaxPendingToolCalls * QueuedPerPending,
+			MaxOpen:     h.cfg.MaxPendingToolCalls * QueuedPerPending,
 			MaxInFlight: h.cfg.MaxPendingToolCalls, MaxHeld: maxHeld, MaxBatch: maxBatch, MaxOutbox: maxOutbox,
 		},
 		NewVM: func(ctx context.Context) (*quickjs.VM, error) {

@@ -28,7 +28,8 @@ type CodeModeConfig struct {
 	Mode string `json:"mode,omitempty"`
 	// Languages is a non-empty subset of javascript and typescript.
 	Languages []string `json:"languages,omitempty"`
-	// TimeoutMs bounds one exec or wait, in milliseconds.
+	// TimeoutMs is when an exec or wait returns at the latest, and how long the program may compute for it,
+	// in milliseconds.
 	TimeoutMs int `json:"timeoutMs,omitempty"`
 	// MemoryLimitBytes bounds what one cell allocates.
 	MemoryLimitBytes int `json:"memoryLimitBytes,omitempty"`

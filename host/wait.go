@@ -38,7 +38,7 @@ func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
 	if bad != nil {
 		return r.failure(bad), nil
 	}
-	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: start.Add(timeout), Attached: func() {
+	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: start.Add(timeout), Compute: r.h.timeout(), Attached: func() {
 		r.h.parked.remove(c)
 		r.stamp(&TraceEvent{Event: EventWaitStart, RunID: c.id, CallID: in.CallID})
 	}})

@@ -22,11 +22,12 @@
 //
 // # Two clocks
 //
-// Wall time ends a leg; computing time ends a program. A turn, from one await of
-// the program to its next, may compute for Limits.Turn; only that interrupts it.
-// When a leg's time is up while a turn is under way, Run returns and the turn goes
-// on in the background, within what is left of its own time. So it depends on the
-// program whether it is killed, and never on where a clock fell.
+// Wall time ends a leg; computing time ends a program. For each leg the program may
+// compute for Leg.Compute, the host's work in its turns included; only that interrupts
+// it. When a leg's time is up while a turn is under way, Run returns and the turn goes
+// on to its end in the background, within what is left; the next leg counts from
+// there. So the wall clock kills nothing, and a program that only computes ends when both
+// clocks do.
 //
 // # Lock order
 //

@@ -40,19 +40,11 @@ type move struct {
 // drive runs the program until it has to wait. The caller holds the token and gives it up.
 func (l *Loop) drive() { l.driveAs(nil) }
 
-// driveHere is drive in the goroutine of Run, for the turns that cannot outlast the leg: to wake another
+// driveHere is drive in the goroutine of Run, for turns that cannot outlast the leg: to wake another
 // goroutine, on another core whose caches know nothing of the guest, costs more than a small program. What may
-// take longer, work and suspension, goes to goroutines of its own. The end of ctx interrupts the guest and ends
+// take longer, work and suspension, goes to goroutines of its own. The end of caller interrupts the guest and ends
 // the program.
-func (l *Loop) driveHere(ctx context.Context, until time.Time) {
-	l.driveAs(&here{ctx: ctx, latest: until.Add(killSlack)})
-}
-
-// here is what a driver in the goroutine of Run has to keep to.
-type here struct {
-	ctx    context.Context
-	latest time.Time
-}
+func (l *Loop) driveHere(caller context.Context) { l.driveAs(caller) }
 
 // mergedContext ends with either of two contexts, for those who ask for Err, as a guest's checkpoints do. Its Done
 // and values are those of the first.
@@ -77,9 +69,11 @@ func (l *Loop) guestContext() context.Context {
 	return l.caller
 }
 
-func (l *Loop) driveAs(in *here) {
-	if in != nil {
-		l.caller = mergedContext{l.ctx, in.ctx}
+// driveAs drives, in the goroutine of Run if caller is not nil.
+func (l *Loop) driveAs(caller context.Context) {
+	here := caller != nil
+	if here {
+		l.caller = mergedContext{l.ctx, caller}
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,13 +82,8 @@ func (l *Loop) driveAs(in *here) {
 		}
 	}()
 	for {
-		if in != nil && time.Now().Add(l.o.Limits.Turn).After(in.latest) {
-			l.caller = nil
-			go l.drive()
-			return
-		}
 		var err error
-		switch m := l.next(in != nil); m.step {
+		switch m := l.next(here); m.step {
 		case stepStart:
 			err = l.start()
 		case stepTurn:
@@ -111,7 +100,7 @@ func (l *Loop) driveAs(in *here) {
 			l.end(nil)
 			return
 		case stepPause:
-			if in != nil {
+			if here {
 				l.caller = nil
 				go l.pauseAndDrive(m.leg, m.why)
 				return
@@ -131,8 +120,8 @@ func (l *Loop) driveAs(in *here) {
 			return
 		}
 		if err != nil {
-			if in != nil && in.ctx.Err() != nil {
-				l.gone(context.Cause(in.ctx))
+			if here && caller.Err() != nil {
+				l.gone(context.Cause(caller))
 			}
 			l.end(err)
 			return
@@ -155,6 +144,16 @@ func (l *Loop) next(here bool) move {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := &l.mu
+	now := time.Now()
+	if m.since.IsZero() {
+		m.since = now
+	}
+	if m.fresh {
+		m.fresh, m.used, m.since = false, 0, now
+		if m.leg != nil {
+			m.compute = m.leg.compute
+		}
+	}
 	single := m.single
 	m.single = nil
 	if single != nil && (here || m.leg == nil || m.ending != nil) {
@@ -169,32 +168,31 @@ func (l *Loop) next(here bool) move {
 		return move{step: stepFail, err: context.Cause(l.ctx)}
 	case !m.started:
 		m.started = true
-		l.beginTurn()
-		return move{step: stepStart}
+		return l.turnLocked(stepStart)
 	case m.mainDone && len(m.open) > 0 && l.o.AtEnd == FailOpen:
 		return move{step: stepFail, err: ErrOpenAtEnd}
 	case atEnd && !m.finished:
 		m.finished = true
-		l.beginTurn()
-		return move{step: stepFinish}
+		return l.turnLocked(stepFinish)
 	case atEnd:
 		return move{step: stepEnd}
 	case len(m.open) == 0:
 		return move{step: stepFail, err: ErrDeadlock}
-	case m.leg == nil && !m.paused:
-		return move{step: stepPause, why: Background}
-	case m.leg == nil:
-		m.busy, l.caller = false, nil
-		return move{}
-	case len(m.settled) > 0:
-		l.beginTurn()
-		return move{step: stepTurn}
+	case m.leg != nil && len(m.settled) > 0:
+		return l.turnLocked(stepTurn)
 	}
-	if why := l.stops(time.Now()); why != 0 {
-		if single != nil {
-			go l.perform(single)
+	// The program awaits something: its clock stops.
+	m.used, m.since = m.used+now.Sub(m.since), time.Time{}
+	if m.leg == nil && !m.paused {
+		return move{step: stepPause, why: Background}
+	}
+	if m.leg != nil {
+		if why := l.stops(now); why != 0 {
+			if single != nil {
+				go l.perform(single)
+			}
+			return move{step: stepPause, why: why, leg: m.leg}
 		}
-		return move{step: stepPause, why: why, leg: m.leg}
 	}
 	m.busy, l.caller = false, nil
 	if single != nil {
@@ -203,12 +201,21 @@ func (l *Loop) next(here bool) move {
 	return move{}
 }
 
-// beginTurn sets the time of a turn. The caller holds mu.
-func (l *Loop) beginTurn() {
-	l.mu.turnEnds = time.Now().Add(l.o.Limits.Turn)
+// turnLocked is a step that makes a turn. The caller holds mu.
+func (l *Loop) turnLocked(s step) move {
 	if l.mu.leg != nil {
 		l.mu.leg.turned = true
 	}
+	return move{step: s}
+}
+
+// turnEndsLocked is when the turn under way is interrupted. The caller holds mu.
+func (l *Loop) turnEndsLocked() time.Time {
+	since := l.mu.since
+	if since.IsZero() {
+		since = time.Now()
+	}
+	return since.Add(l.mu.compute - l.mu.used)
 }
 
 // stops says whether the leg ends here, where nothing has settled. The caller holds mu.
@@ -265,7 +272,7 @@ func (l *Loop) start() error {
 func (l *Loop) turnEnds() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.mu.turnEnds
+	return l.turnEndsLocked()
 }
 
 // turn delivers what has settled, runs the guest's jobs, and acts on its messages.

@@ -18,7 +18,7 @@ var (
 	// ErrForged ends a program whose guest sent what the prelude never would: a
 	// request's number that is taken or out of range, a message cut short.
 	ErrForged = errors.New("the guest sent a message of an unknown form")
-	// ErrTooLong ends a program for which the host worked, in one turn, beyond Limits.Turn.
+	// ErrTooLong ends a program for which the host worked, in a turn, longer than its leg allows.
 	ErrTooLong = errors.New("the turn took longer than it may")
 	// ErrTooManyOpen ends a program with more than Limits.MaxOpen requests open.
 	ErrTooManyOpen = errors.New("too many requests are open")

@@ -209,7 +209,7 @@ func start(t testing.TB, p *program, change func(o *guestloop.Options)) *guestlo
 	tmpl := template(t)
 	o := &guestloop.Options{
 		Program: p, Grace: 20 * time.Millisecond,
-		Limits: guestloop.Limits{Turn: 10 * time.Second, MaxOpen: 256, MaxInFlight: 4, MaxHeld: 1 << 20, MaxBatch: 1 << 20, MaxOutbox: 1 << 20},
+		Limits: guestloop.Limits{MaxOpen: 256, MaxInFlight: 4, MaxHeld: 1 << 20, MaxBatch: 1 << 20, MaxOutbox: 1 << 20},
 		NewVM:  func(ctx context.Context) (*quickjs.VM, error) { return tmpl.NewVM(ctx, nil) },
 		Restore: func(ctx context.Context, b []byte) (*quickjs.VM, []quickjs.Value, error) {
 			return tmpl.Restore(ctx, b, nil)
@@ -226,7 +226,13 @@ func start(t testing.TB, p *program, change func(o *guestloop.Options)) *guestlo
 // run is one leg.
 func run(t testing.TB, l *guestloop.Loop, d time.Duration) guestloop.Stop {
 	t.Helper()
-	s, err := l.Run(t.Context(), guestloop.Leg{Until: time.Now().Add(d)})
+	return runFor(t, l, d, 10*time.Second)
+}
+
+// runFor is run with a bound on computing.
+func runFor(t testing.TB, l *guestloop.Loop, d, compute time.Duration) guestloop.Stop {
+	t.Helper()
+	s, err := l.Run(t.Context(), guestloop.Leg{Until: time.Now().Add(d), Compute: compute})
 	if err != nil {
 		t.Fatalf("Run: %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 type Leg struct {
 	// Until is when Run is to return, whatever the program does.
 	Until time.Time
+	// Compute is how long the program may compute, from this leg on and up to the next.
+	Compute time.Duration
 	// EndWithCaller ends the program, as the cause, when Run's context ends. Without it the
 	// program is left suspended.
 	EndWithCaller bool
@@ -28,10 +30,11 @@ type Stop struct {
 
 // leg is an attached Leg.
 type leg struct {
-	began  time.Time
-	turned bool          // a turn was made; guarded by Loop.mu
-	done   chan Stop     // capacity 1
-	alarm  chan struct{} // capacity 1: a request waits for a person
+	began   time.Time
+	compute time.Duration
+	turned  bool          // a turn was made; guarded by Loop.mu
+	done    chan Stop     // capacity 1
+	alarm   chan struct{} // capacity 1: a request waits for a person
 }
 
 func (g *leg) alert() {
@@ -44,7 +47,7 @@ func (g *leg) alert() {
 // Run starts the program, or goes on with one that is suspended, and returns when it
 // ends, when it is suspended, or at leg.Until. Only one Run is attached at a time.
 func (l *Loop) Run(ctx context.Context, o Leg) (Stop, error) {
-	g := &leg{began: time.Now(), done: make(chan Stop, 1), alarm: make(chan struct{}, 1)}
+	g := &leg{began: time.Now(), compute: o.Compute, done: make(chan Stop, 1), alarm: make(chan struct{}, 1)}
 	stop, mine, err := l.attach(g)
 	if err != nil {
 		return Stop{}, err
@@ -58,7 +61,11 @@ func (l *Loop) Run(ctx context.Context, o Leg) (Stop, error) {
 	switch {
 	case !mine:
 	case o.EndWithCaller:
-		l.driveHere(ctx, o.Until)
+		if time.Now().Add(o.Compute).After(o.Until.Add(killSlack)) {
+			go l.drive() // it may compute longer than the caller may wait
+			break
+		}
+		l.driveHere(ctx)
 		select {
 		case s := <-g.done:
 			return s, nil
@@ -99,7 +106,11 @@ func (l *Loop) attach(g *leg) (stop *Stop, mine bool, err error) {
 	}
 	m.yields = nil
 	mine = !m.busy
-	m.busy = true
+	if m.busy = true; mine {
+		m.compute, m.used = g.compute, 0
+	} else {
+		m.fresh = true
+	}
 	if m.saving != nil {
 		m.saving()
 	}
@@ -171,7 +182,7 @@ func (l *Loop) timeUp(ctx context.Context, g *leg) Stop {
 	if !l.mu.busy {
 		l.mu.busy = true
 		go l.pauseAndDrive(g, TimeUp)
-	} else if left := time.Until(l.mu.turnEnds); left <= killSlack {
+	} else if left := time.Until(l.turnEndsLocked()); left <= killSlack {
 		patience = max(left, 0) + killGrace
 	}
 	ended := l.mu.ending != nil

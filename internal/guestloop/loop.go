@@ -72,12 +72,11 @@ const (
 
 // Limits bound a program. All are required.
 type Limits struct {
-	Turn        time.Duration // computing of one turn, the host's work on its behalf included
-	MaxOpen     int           // requests open at once
-	MaxInFlight int           // of these, how many work at once
-	MaxHeld     int           // bytes of inputs of open requests and of outcomes on their way
-	MaxBatch    int           // bytes of outcomes delivered in one turn
-	MaxOutbox   int           // bytes that the guest may say in one turn
+	MaxOpen     int // requests open at once
+	MaxInFlight int // of these, how many work at once
+	MaxHeld     int // bytes of inputs of open requests and of outcomes on their way
+	MaxBatch    int // bytes of outcomes delivered in one turn
+	MaxOutbox   int // bytes that the guest may say in one turn
 }
 
 // Budget is a bound on bytes that programs share. It is safe for concurrent use.
@@ -120,9 +119,12 @@ type Loop struct {
 
 	mu struct {
 		sync.Mutex
-		busy     bool      // somebody owns the guest
-		leg      *leg      // nil while the program is suspended
-		turnEnds time.Time // when the turn under way is interrupted
+		busy    bool          // somebody owns the guest
+		leg     *leg          // nil while the program is suspended
+		compute time.Duration // how long the program may compute for the leg
+		used    time.Duration // of compute, but for what runs since since
+		since   time.Time     // since when the program computes; zero while it awaits something
+		fresh   bool          // a leg came during a turn: its time counts from the end of that
 
 		started  bool
 		mainDone bool

@@ -98,7 +98,7 @@ func TestYield(t *testing.T) {
 			if m, ok := store.(*memory); ok && m.b != nil {
 				t.Error("a snapshot is left")
 			}
-			if _, err := l.Run(t.Context(), guestloop.Leg{Until: time.Now().Add(long)}); !errors.Is(err, guestloop.ErrOver) {
+			if _, err := l.Run(t.Context(), guestloop.Leg{Until: time.Now().Add(long), Compute: long}); !errors.Is(err, guestloop.ErrOver) {
 				t.Errorf("a leg after the end: %v", err)
 			}
 		})
@@ -126,9 +126,10 @@ func TestTimeUpDoesNotKill(t *testing.T) {
 func TestTurnIsBounded(t *testing.T) {
 	for _, leg := range []time.Duration{long, 10 * time.Millisecond} {
 		p := &program{code: "await pause(); for (;;);"}
-		l := start(t, p, func(o *guestloop.Options) { o.Limits.Turn = 100 * time.Millisecond })
+		l := start(t, p, nil)
 		run(t, l, long)
-		toEnd(t, l, leg)
+		for !runFor(t, l, leg, 100*time.Millisecond).Ended {
+		}
 		if _, _, err := p.counts(); !errors.Is(err, quickjs.ErrInterrupted) {
 			t.Errorf("legs of %s: %v", leg, err)
 		}
@@ -321,7 +322,7 @@ func TestExpire(t *testing.T) {
 	if ended, released, err := p.counts(); ended != 1 || released != 1 || !errors.Is(err, why) {
 		t.Errorf("ended %d, released %d, %v", ended, released, err)
 	}
-	if _, err := l.Run(t.Context(), guestloop.Leg{Until: now.Add(long)}); err == nil {
+	if _, err := l.Run(t.Context(), guestloop.Leg{Until: now.Add(long), Compute: long}); err == nil {
 		t.Error("a leg after expiry")
 	}
 }
@@ -404,7 +405,7 @@ func TestHammer(t *testing.T) {
 						}
 						switch k {
 						case 0: // loses against the leg below, or steals it
-							if _, err := l.Run(context.Background(), guestloop.Leg{Until: time.Now().Add(time.Millisecond)}); err != nil && !errors.Is(err, guestloop.ErrInFlight) && !errors.Is(err, guestloop.ErrOver) {
+							if _, err := l.Run(context.Background(), guestloop.Leg{Until: time.Now().Add(time.Millisecond), Compute: long}); err != nil && !errors.Is(err, guestloop.ErrInFlight) && !errors.Is(err, guestloop.ErrOver) {
 								t.Errorf("Run: %v", err)
 							}
 						case 1:
@@ -421,7 +422,7 @@ func TestHammer(t *testing.T) {
 				})
 			}
 			for {
-				s, err := l.Run(context.Background(), guestloop.Leg{Until: time.Now().Add(2 * time.Millisecond)})
+				s, err := l.Run(context.Background(), guestloop.Leg{Until: time.Now().Add(2 * time.Millisecond), Compute: long})
 				if errors.Is(err, guestloop.ErrOver) || s.Ended {
 					break
 				}
@@ -457,7 +458,7 @@ func TestCallerGoes(t *testing.T) {
 			return guestloop.Outcome{Value: x}
 		}
 		l := start(t, p, nil)
-		s, err := l.Run(ctx, guestloop.Leg{Until: time.Now().Add(long), EndWithCaller: ends})
+		s, err := l.Run(ctx, guestloop.Leg{Until: time.Now().Add(long), Compute: long, EndWithCaller: ends})
 		if err != nil {
 			t.Fatal(err)
 		}
