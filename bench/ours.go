@@ -125,7 +125,7 @@ func suspend(ctx context.Context, s settings) ([]row, error) {
 			return errors.New("the cell did not suspend: " + res.Error)
 		}
 		bytes = float64(res.Telemetry.Snapshot.Bytes)
-		if res, err = r.Wait(ctx, host.WaitInput{RunID: res.RunID}); err != nil {
+		if res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID}); err != nil {
 			return err
 		}
 		if string(res.Value) != `{"rows":3,"note":"kept"}` {

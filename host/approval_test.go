@@ -43,7 +43,7 @@ func TestApprovalPending(t *testing.T) {
 	if text, err := res.MarshalJSON(); err != nil || !strings.Contains(string(text), `"reason":"approval","message":"`+message+`","pendingToolCalls"`) {
 		t.Errorf("%s, %v", text, err)
 	}
-	res = waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: 100})
+	res = waitInput(t, r, host.WaitInput{CellID: res.CellID, TimeoutMs: 100})
 	wantWaiting(t, res, guestabi.WaitApproval)
 	if res.Message != message {
 		t.Errorf("wait says %q", res.Message)
@@ -52,7 +52,7 @@ func TestApprovalPending(t *testing.T) {
 		t.Error("the tool ran before it was approved")
 	}
 	answers <- host.Decision{Approved: true}
-	wantValue(t, wait(t, r, res.RunID), `{"n":1}`)
+	wantValue(t, wait(t, r, res.CellID), `{"n":1}`)
 	if len(log.Calls()) != 1 {
 		t.Errorf("calls %v", log.Tools())
 	}
@@ -60,7 +60,7 @@ func TestApprovalPending(t *testing.T) {
 	res = exec(t, r, caught("tools.careful({ n: 2 })"))
 	wantWaiting(t, res, guestabi.WaitApproval)
 	answers <- host.Decision{Reason: "not today"}
-	res = wait(t, r, res.RunID)
+	res = wait(t, r, res.CellID)
 	wantValue(t, res, `{"name":"PermissionError","code":"approval_denied","message":"the call of cloister:core:careful was not approved: not today"}`)
 	if x := catch(t, r, "tools.always({})"); x.Code != "approval_failed" || contains(x.Message, "phone") {
 		t.Errorf("%+v", x)

@@ -155,7 +155,7 @@ func (a *arena) answer(t *testing.T, res *host.Result) *host.Result {
 			}
 		}
 	}
-	return wait(t, a.run, res.RunID)
+	return wait(t, a.run, res.CellID)
 }
 
 // limit sets the time that the next step of an attack has.

@@ -51,7 +51,7 @@ func BenchmarkWait(b *testing.B) {
 		if err != nil || res.Status != guestabi.StatusWaiting {
 			b.Fatalf("%+v, %v", res, err)
 		}
-		if res, err = r.Wait(b.Context(), host.WaitInput{RunID: res.RunID}); err != nil || string(res.Value) != "3" {
+		if res, err = r.Wait(b.Context(), host.WaitInput{CellID: res.CellID}); err != nil || string(res.Value) != "3" {
 			b.Fatalf("%+v, %v", res, err)
 		}
 	}

@@ -29,7 +29,7 @@ func TestOneBudget(t *testing.T) {
 	for range 6 { // which would hold 18 MiB
 		res := exec(t, r, code)
 		wantWaiting(t, res, guestabi.WaitYield)
-		cells = append(cells, res.RunID)
+		cells = append(cells, res.CellID)
 	}
 	open := 0
 	for range cells {
@@ -80,7 +80,7 @@ func TestBudgetOfSnapshots(t *testing.T) {
 	if second.Status == guestabi.StatusFailed && second.Reason != guestabi.ReasonSnapshotLimitExceeded {
 		t.Errorf("%s (%s)", second.Error, second.Reason)
 	}
-	wantValue(t, wait(t, r, first.RunID), "100000")
+	wantValue(t, wait(t, r, first.CellID), "100000")
 }
 
 // TestCallsAreCounted: one cell makes so many calls, searches and descriptions, and the trace of it stays small.
@@ -149,7 +149,7 @@ func TestLargeStateStops(t *testing.T) {
 	if s := res.Telemetry.Snapshot; s == nil || s.Bytes > 1<<20 {
 		t.Errorf("snapshot %+v", s)
 	}
-	wantValue(t, wait(t, r, res.RunID), fmt.Sprint(30<<20))
+	wantValue(t, wait(t, r, res.CellID), fmt.Sprint(30<<20))
 }
 
 // TestParkedCellsAreSaved: machines of suspended cells are kept within a bound; the others are saved, and all go on.
@@ -163,7 +163,7 @@ func TestParkedCellsAreSaved(t *testing.T) {
 		if res.Telemetry.Snapshot != nil {
 			t.Fatal("a small cell was saved at once")
 		}
-		cells = append(cells, res.RunID)
+		cells = append(cells, res.CellID)
 	}
 	eventually(t, "the parked machines fit", func() bool { return h.ParkedBytes() <= 4<<20 })
 	if h.ParkedBytes() == 0 {

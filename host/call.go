@@ -243,7 +243,7 @@ func (c *call) child(tool string, input json.RawMessage) (*call, error) {
 		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("more than %d tools were called in one call", MaxCallsInCall), Code: string(CodeTooManyCalls)}
 	}
 	return &call{run: c.run, parent: c, root: c.root, tc: &ToolCall{
-		ID: fmt.Sprintf("%s.%d", c.tc.ID, number), ParentID: c.tc.ID, RunID: c.tc.RunID, Tool: tool, Input: input, Scope: c.tc.Scope, Caller: c.tc.Owner,
+		ID: fmt.Sprintf("%s.%d", c.tc.ID, number), ParentID: c.tc.ID, CellID: c.tc.CellID, Tool: tool, Input: input, Scope: c.tc.Scope, Caller: c.tc.Owner,
 	}}, nil
 }
 

@@ -132,7 +132,7 @@ func TestOpenCallsEnd(t *testing.T) {
 		res := exec(t, r, "const p = tools."+tool+"({}); await yield_control(); return await p")
 		wantWaiting(t, res, guestabi.WaitYield)
 		eventually(t, "the call begins", func() bool { return len(trace.Events(host.EventCallStart)) == 1 })
-		if err := r.Abort(res.RunID); err != nil {
+		if err := r.Abort(res.CellID); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "the call ends", func() bool {
@@ -187,7 +187,7 @@ func TestNotShownAfterTheEnd(t *testing.T) {
 	}
 	res := exec(t, r, "return await tools.pick({})")
 	wantWaiting(t, res, guestabi.WaitApproval)
-	if err := r.Abort(res.RunID); err != nil {
+	if err := r.Abort(res.CellID); err != nil {
 		t.Fatal(err)
 	}
 	r.Close()
@@ -311,12 +311,12 @@ func TestWholeScope(t *testing.T) {
 		o := mine
 		change(&o)
 		other := newRun(t, h, o)
-		wantFailed(t, wait(t, other, res.RunID), guestabi.ReasonInvalidInput)
-		if err := other.Abort(res.RunID); !errors.Is(err, host.ErrUnknownRun) {
+		wantFailed(t, wait(t, other, res.CellID), guestabi.ReasonInvalidInput)
+		if err := other.Abort(res.CellID); !errors.Is(err, host.ErrUnknownRun) {
 			t.Errorf("%s: Abort: %v", name, err)
 		}
 	}
-	wantValue(t, wait(t, newRun(t, h, mine), res.RunID), "42")
+	wantValue(t, wait(t, newRun(t, h, mine), res.CellID), "42")
 }
 
 // TestRevoke: an operator who takes a tool away can take it from suspended cells too.
@@ -331,7 +331,7 @@ func TestRevoke(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[bool]string{false: `["ran",1]`, true: `["tool_revoked",1]`}[revoke]
-		wantValue(t, wait(t, r, res.RunID), want)
+		wantValue(t, wait(t, r, res.CellID), want)
 		if ran := len(server.calls()) == 1; ran == revoke {
 			t.Errorf("revoke %v: the server was called: %v", revoke, ran)
 		}
@@ -362,7 +362,7 @@ func TestAnswerAgainstExpiry(t *testing.T) {
 			}
 		})
 		var got *host.Result
-		wg.Go(func() { got = wait(t, r, res.RunID) })
+		wg.Go(func() { got = wait(t, r, res.CellID) })
 		wg.Wait()
 		expired := len(trace.Events(host.EventExpire))
 		switch {

@@ -244,12 +244,12 @@ func meet(t *testing.T, r *host.Run, code, language string, forModel bool) {
 		return // a broken host: no random numbers
 	}
 	if res.Status == guestabi.StatusWaiting {
-		if res, err = r.Wait(t.Context(), host.WaitInput{RunID: res.RunID, TimeoutMs: 100}); err != nil {
+		if res, err = r.Wait(t.Context(), host.WaitInput{CellID: res.CellID, TimeoutMs: 100}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if res.Status == guestabi.StatusWaiting {
-		if err := r.Abort(res.RunID); err != nil {
+		if err := r.Abort(res.CellID); err != nil {
 			t.Error(err)
 		}
 	}

@@ -107,7 +107,7 @@ func (c *cell) Start(ctx context.Context, vm *quickjs.VM) (quickjs.Value, error)
 func (c *cell) Delivered(d *guestloop.Delivery) {
 	if c.resting {
 		c.resting = false
-		c.run.stamp(&TraceEvent{Event: EventResume, RunID: c.id})
+		c.run.stamp(&TraceEvent{Event: EventResume, CellID: c.id})
 	}
 	if d.Failure != nil {
 		c.noteFailure(d.Failure)
@@ -158,9 +158,9 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 	}
 	switch {
 	case errors.Is(err, errExpired):
-		c.run.stamp(&TraceEvent{Event: EventExpire, RunID: c.id})
+		c.run.stamp(&TraceEvent{Event: EventExpire, CellID: c.id})
 	case errors.Is(err, errAborted):
-		c.run.stamp(&TraceEvent{Event: EventAbort, RunID: c.id})
+		c.run.stamp(&TraceEvent{Event: EventAbort, CellID: c.id})
 	}
 	e := c.classify(ctx, g, err)
 	switch e.reason {

@@ -88,7 +88,7 @@ func checkDisabled(t *testing.T) {
 		if _, err := r.Exec(t.Context(), host.ExecInput{Code: "return 1"}); !errors.Is(err, host.ErrNotActive) {
 			t.Errorf("%s: Exec: %v", text, err)
 		}
-		if _, err := r.Wait(t.Context(), host.WaitInput{RunID: "x"}); !errors.Is(err, host.ErrNotActive) {
+		if _, err := r.Wait(t.Context(), host.WaitInput{CellID: "x"}); !errors.Is(err, host.ErrNotActive) {
 			t.Errorf("%s: Wait: %v", text, err)
 		}
 		if out, err := r.Call(t.Context(), "cloister:core:walk_dog", json.RawMessage(`{"far":true}`)); err != nil || string(out) != `{"far":true}` {
@@ -451,7 +451,7 @@ func checkCaps(t *testing.T) {
 		wantValue(t, exec(t, r, "text('x'.repeat(400)); return 'y'.repeat(400).length"), "400")
 		res := exec(t, r, "text('x'.repeat(600)); await yield_control(); text('x'.repeat(600)); return 1")
 		wantWaiting(t, res, guestabi.WaitYield)
-		wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonOutputLimitExceeded)
+		wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonOutputLimitExceeded)
 	})
 	t.Run("snapshot", func(t *testing.T) {
 		store := hosttest.NewStore()
@@ -460,7 +460,7 @@ func checkCaps(t *testing.T) {
 		wantFailed(t, exec(t, r, noise+"await yield_control(); return a.length"), guestabi.ReasonSnapshotLimitExceeded)
 		res := exec(t, r, "await yield_control();\n"+noise+"await yield_control(); return a.length")
 		wantWaiting(t, res, guestabi.WaitYield)
-		res = wait(t, r, res.RunID)
+		res = wait(t, r, res.CellID)
 		wantFailed(t, res, guestabi.ReasonSnapshotLimitExceeded)
 		if !slices.Contains(res.Telemetry.LimitsHit, guestabi.ReasonSnapshotLimitExceeded) {
 			t.Errorf("limits hit: %v", res.Telemetry.LimitsHit)
@@ -480,13 +480,13 @@ func checkWait(t *testing.T) {
 	if len(res.Pending) != 1 || res.Pending[0].Tool != "cloister:core:slow" || res.Pending[0].Method != "call" || res.Pending[0].Approval {
 		t.Errorf("pending: %+v", res.Pending)
 	}
-	if store.Len() != 1 || res.Telemetry.Snapshot == nil || res.Telemetry.Snapshot.Bytes != len(store.Snapshot(res.RunID)) {
+	if store.Len() != 1 || res.Telemetry.Snapshot == nil || res.Telemetry.Snapshot.Bytes != len(store.Snapshot(res.CellID)) {
 		t.Errorf("%d snapshots, telemetry %+v", store.Len(), res.Telemetry.Snapshot)
 	}
-	again := waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: 100})
+	again := waitInput(t, r, host.WaitInput{CellID: res.CellID, TimeoutMs: 100})
 	wantWaiting(t, again, guestabi.WaitPendingTools)
 	gate.Release(`{"deep":[1,2]}`)
-	res = wait(t, r, again.RunID)
+	res = wait(t, r, again.CellID)
 	wantValue(t, res, `{"got":{"deep":[1,2]}}`)
 	if got := texts(res); !slices.Equal(got, []string{"before", "after"}) {
 		t.Errorf("output %v", got)
@@ -494,7 +494,7 @@ func checkWait(t *testing.T) {
 	if store.Len() != 0 || res.Telemetry.Snapshot != nil {
 		t.Errorf("%d snapshots are left, telemetry %+v", store.Len(), res.Telemetry.Snapshot)
 	}
-	wantFailed(t, wait(t, r, again.RunID), guestabi.ReasonSnapshotExpired)
+	wantFailed(t, wait(t, r, again.CellID), guestabi.ReasonSnapshotExpired)
 }
 
 func checkBadRuns(t *testing.T) {
@@ -513,13 +513,13 @@ func checkBadRuns(t *testing.T) {
 
 	res := exec(t, r, "await yield_control(); return 1")
 	other := newRun(t, h, host.RunOptions{AgentRunID: scope.AgentRunID, SessionID: "other"})
-	bad("wrong session", wait(t, other, res.RunID))
+	bad("wrong session", wait(t, other, res.CellID))
 	clock.Advance(61 * time.Second)
-	bad("expired", wait(t, r, res.RunID))
+	bad("expired", wait(t, r, res.CellID))
 
 	res = exec(t, r, "await yield_control(); return 1")
 	r.Close()
-	bad("aborted", wait(t, newRun(t, h, host.RunOptions{}), res.RunID))
+	bad("aborted", wait(t, newRun(t, h, host.RunOptions{}), res.CellID))
 	if h.Suspended() > 1 {
 		t.Errorf("%d suspended runs", h.Suspended())
 	}
@@ -536,7 +536,7 @@ func checkTranscript(t *testing.T) {
 	r := newRun(t, h, host.RunOptions{})
 	res := execInput(t, r, host.ExecInput{Code: "await tools.echo({}); await yield_control(); return 1", CallID: "toolu_exec"})
 	wantWaiting(t, res, guestabi.WaitYield)
-	wantValue(t, waitInput(t, r, host.WaitInput{RunID: res.RunID, CallID: "toolu_wait"}), "1")
+	wantValue(t, waitInput(t, r, host.WaitInput{CellID: res.CellID, CallID: "toolu_wait"}), "1")
 	if trace.Err() != nil {
 		t.Fatal(trace.Err())
 	}
@@ -550,9 +550,9 @@ func checkTranscript(t *testing.T) {
 		if e.AgentRunID != scope.AgentRunID || e.SessionID != scope.SessionID || e.Time.IsZero() {
 			t.Errorf("an event lacks scope or time: %s", line)
 		}
-		got = append(got, event{string(e.Event), e.RunID, e.CallID, e.ParentID, e.Status})
+		got = append(got, event{string(e.Event), e.CellID, e.CallID, e.ParentID, e.Status})
 	}
-	id := res.RunID
+	id := res.CellID
 	want := []event{
 		{Event: "exec.start", RunID: id, CallID: "toolu_exec"},
 		{Event: "call.start", RunID: id, CallID: id + ".1", ParentID: "toolu_exec"},
@@ -585,7 +585,7 @@ func checkNested(t *testing.T) {
 	for _, e := range trace.Events("call.start", "call.end", "call.denied") {
 		got = append(got, event{string(e.Event), e.ParentID, e.Tool, e.Status, e.Rule})
 		ids[e.CallID] = true
-		if e.InputBytes == 0 && e.Event == "call.start" || e.RunID == "" {
+		if e.InputBytes == 0 && e.Event == "call.start" || e.CellID == "" {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -43,7 +43,7 @@ func TestClientTools(t *testing.T) {
 		t.Fatalf("pending %+v", res.Pending)
 	}
 	// Without a callback time changes nothing: the wait comes back at once.
-	res = wait(t, r, res.RunID)
+	res = wait(t, r, res.CellID)
 	wantWaiting(t, res, guestabi.WaitPendingTools)
 	id := res.Pending[0].ID
 	for _, bad := range []string{"", "7", `{"a":1}`, `"`, `"\ud800"`, `"` + strings.Repeat("x", 1000) + `"`, "null"} {
@@ -52,7 +52,7 @@ func TestClientTools(t *testing.T) {
 			t.Errorf("Resolve(%.20s): %v", bad, err)
 		}
 	}
-	for _, id := range []string{"", "x", id + "0", res.RunID} {
+	for _, id := range []string{"", "x", id + "0", res.CellID} {
 		if err := r.Resolve(id, json.RawMessage(`"a"`)); !errors.Is(err, host.ErrUnknownCall) {
 			t.Errorf("Resolve of %q: %v", id, err)
 		}
@@ -69,14 +69,14 @@ func TestClientTools(t *testing.T) {
 			t.Errorf("settled twice: %v", err)
 		}
 	}
-	wantValue(t, wait(t, r, res.RunID), `"got a.txt"`)
+	wantValue(t, wait(t, r, res.CellID), `"got a.txt"`)
 
 	res = exec(t, r, caught("tools.select_file({ dir: 'x' })"))
 	wantWaiting(t, res, guestabi.WaitPendingTools)
 	if err := r.Reject(res.Pending[0].ID, &host.ToolError{Name: "AbortError", Message: "closed the dialog", Code: "cancelled"}); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, wait(t, r, res.RunID), `{"name":"AbortError","code":"cancelled","message":"closed the dialog"}`)
+	wantValue(t, wait(t, r, res.CellID), `{"name":"AbortError","code":"cancelled","message":"closed the dialog"}`)
 	if x := catch(t, r, "tools.select_file({ dir: 7 })"); x.Code != "invalid_input" {
 		t.Errorf("%+v", x)
 	}

@@ -26,7 +26,7 @@ const computing = `const compute = (ms) => { const end = Date.now() + ms; while 
 func waitToEnd(t testing.TB, r *host.Run, res *host.Result, timeoutMs int) (end *host.Result, waits int) {
 	t.Helper()
 	for ; res.Status == guestabi.StatusWaiting; waits++ {
-		res = waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: timeoutMs})
+		res = waitInput(t, r, host.WaitInput{CellID: res.CellID, TimeoutMs: timeoutMs})
 	}
 	return res, waits
 }
@@ -74,7 +74,7 @@ func TestEndlessLoopAfterACall(t *testing.T) {
 	if got := texts(end); len(got) != 1 || got[0] != "before" {
 		t.Errorf("output %q", got)
 	}
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired) // it was told
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonSnapshotExpired) // it was told
 }
 
 // manyTools are tools whose names are near to a wrong one.
@@ -205,7 +205,7 @@ func TestCloseEndsWhatLeftTheHost(t *testing.T) {
 				defer close(over)
 				res, err := r.Exec(context.Background(), host.ExecInput{Code: tt.code, Language: tt.language})
 				if err == nil && res.Status == guestabi.StatusWaiting {
-					_, _ = r.Wait(context.Background(), host.WaitInput{RunID: res.RunID}) // whatever it says: it is to end
+					_, _ = r.Wait(context.Background(), host.WaitInput{CellID: res.CellID}) // whatever it says: it is to end
 				}
 			}()
 			eventually(t, "the callback is called", func() bool { return hang.began.Load() > 0 })

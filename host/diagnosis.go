@@ -292,6 +292,6 @@ func (r *Run) failure(e *runError) *Result {
 }
 
 func (r *Run) emitEnd(event EventName, cellID, callID string, start time.Time, res *Result) {
-	e := TraceEvent{Event: event, RunID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
+	e := TraceEvent{Event: event, CellID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
 	r.stamp(&e)
 }

@@ -132,7 +132,7 @@ func TestEndToEnd(t *testing.T) {
 	if err := r.Resolve(res.Pending[0].ID, json.RawMessage(`"notes.txt"`)); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, waitInput(t, r, host.WaitInput{RunID: res.RunID, CallID: "wait-8"}), `[
+	wantValue(t, waitInput(t, r, host.WaitInput{CellID: res.CellID, CallID: "wait-8"}), `[
 		["cloister:core:send_message","object","sent to Ada"],
 		["cloister:acme.demo:row_count","object",{"csv":"a,b"}],
 		["client:editor:select_file","object","notes.txt"]]`)
@@ -160,7 +160,7 @@ func TestEndToEnd(t *testing.T) {
 		t.Fatalf("step 12: output %v, %d snapshots", got, store.Len())
 	}
 	gate.Release(`{"rows":7}`)
-	res = waitInput(t, r, host.WaitInput{RunID: res.RunID, CallID: "wait-13"})
+	res = waitInput(t, r, host.WaitInput{CellID: res.CellID, CallID: "wait-13"})
 	wantValue(t, res, `{"so":"far","rows":7}`)
 	if got := texts(res); !slices.Equal(got, []string{"started", "resumed with 7"}) {
 		t.Fatalf("step 14: output %v", got)
@@ -180,7 +180,7 @@ func TestEndToEnd(t *testing.T) {
 	wantWaiting(t, res, guestabi.WaitYield)
 	clock.Advance(2 * time.Minute)
 	h.Sweep()
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired)
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonSnapshotExpired)
 	clean("expiry")
 	res = exec(t, r, "const p = tools.long_job({}); await yield_control(); return await p")
 	wantWaiting(t, res, guestabi.WaitYield)

@@ -16,7 +16,7 @@ func (r *Run) emit(tc *ToolCall, e TraceEvent) {
 	if r.h.o.Trace == nil && r.o.OnEvent == nil {
 		return
 	}
-	e.RunID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.RunID, tc.ID, tc.ParentID, plaintext.Clip(tc.Tool, maxShownID), tc.Unsigned
+	e.CellID, e.CallID, e.ParentID, e.Tool, e.Unsigned = tc.CellID, tc.ID, tc.ParentID, plaintext.Clip(tc.Tool, maxShownID), tc.Unsigned
 	e.Namespace, e.Caller, e.Untrusted = tc.Namespace, tc.Caller, tc.untrusted
 	r.stamp(&e)
 }

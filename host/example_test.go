@@ -140,7 +140,7 @@ func ExampleRun_Wait() {
 		log.Fatal(err)
 	}
 	fmt.Println(res.Status, res.Waiting)
-	res, err = r.Wait(ctx, host.WaitInput{RunID: res.RunID})
+	res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func ExampleRun_Resolve() {
 			log.Fatal(err)
 		}
 	}
-	res, err = r.Wait(ctx, host.WaitInput{RunID: res.RunID})
+	res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func ExampleRun_Reject() {
 	if err := r.Reject(res.Pending[0].ID, &host.ToolError{Message: "the user closed the window", Code: "cancelled"}); err != nil {
 		log.Fatal(err)
 	}
-	res, err = r.Wait(ctx, host.WaitInput{RunID: res.RunID})
+	res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func (x *execution) start(ctx context.Context) (*Result, error) {
 	}
 	c.slot.release = r.h.running.give
 	c.position, x.cell = position, c
-	r.stamp(&TraceEvent{Event: EventExecStart, RunID: c.id, CallID: x.callID, InputBytes: len(x.source)})
+	r.stamp(&TraceEvent{Event: EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, Compute: r.h.timeout(), EndWithCaller: true})
 	if err != nil { // it was aborted before it began
 		return r.failure(fail(guestabi.ReasonAborted, "the run was aborted")), nil

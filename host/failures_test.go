@@ -134,8 +134,8 @@ func TestFailureThatIsCaughtLater(t *testing.T) {
 	r := setup(t, host.Options{Tools: []host.RawTool{hosttest.Failing("fail", errors.New("lost"))}})
 	res := exec(t, r, "const p = tools.fail(); await yield_control(); return await p.catch((e) => e.message)")
 	wantWaiting(t, res, guestabi.WaitYield)
-	wantValue(t, wait(t, r, res.RunID), `"lost"`)
+	wantValue(t, wait(t, r, res.CellID), `"lost"`)
 	res = exec(t, r, "const p = tools.fail(); await yield_control(); return 'fine'")
 	wantWaiting(t, res, guestabi.WaitYield)
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonNestedToolFailed)
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonNestedToolFailed)
 }

@@ -128,7 +128,7 @@ func FuzzExec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		res := exec(t, r, source)
 		for i := 0; res.Status == guestabi.StatusWaiting && i < 3; i++ {
-			res = wait(t, r, res.RunID)
+			res = wait(t, r, res.CellID)
 		}
 		if res.Reason == guestabi.ReasonInternalError {
 			t.Errorf("a cell makes the host say that it is broken: %s", res.Error)

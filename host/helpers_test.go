@@ -105,7 +105,7 @@ func execInput(t testing.TB, r *host.Run, in host.ExecInput) *host.Result {
 
 func wait(t testing.TB, r *host.Run, runID string) *host.Result {
 	t.Helper()
-	return waitInput(t, r, host.WaitInput{RunID: runID})
+	return waitInput(t, r, host.WaitInput{CellID: runID})
 }
 
 func waitInput(t testing.TB, r *host.Run, in host.WaitInput) *host.Result {
@@ -181,7 +181,7 @@ func wantFailed(t testing.TB, res *host.Result, reason guestabi.Reason) {
 
 func wantWaiting(t testing.TB, res *host.Result, reason guestabi.WaitReason) {
 	t.Helper()
-	if res.Status != guestabi.StatusWaiting || res.Waiting != reason || res.RunID == "" {
+	if res.Status != guestabi.StatusWaiting || res.Waiting != reason || res.CellID == "" {
 		t.Fatalf("%s %s %s %s (%s), want waiting with %s", res.Status, res.Waiting, res.Value, res.Error, res.Reason, reason)
 	}
 }

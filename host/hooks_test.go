@@ -143,7 +143,7 @@ func TestParseArguments(t *testing.T) {
 		t.Errorf("ParseExec: %+v, %+v", in, bad)
 	}
 	w, bad := r.ParseWait([]byte(`{"runId":"run_1","timeoutMs":5}`))
-	if bad != nil || w.RunID != "run_1" || w.TimeoutMs != 5 {
+	if bad != nil || w.CellID != "run_1" || w.TimeoutMs != 5 {
 		t.Errorf("ParseWait: %+v, %+v", w, bad)
 	}
 	for _, text := range []string{

@@ -281,8 +281,8 @@ func TestIsolation(t *testing.T) {
 	if got := log.Tools(); len(got) != 0 {
 		t.Errorf("tools that ran: %v", got)
 	}
-	wantFailed(t, wait(t, beta, res.RunID), guestabi.ReasonInvalidInput)
-	wantFailed(t, wait(t, same, res.RunID), guestabi.ReasonInvalidInput)
+	wantFailed(t, wait(t, beta, res.CellID), guestabi.ReasonInvalidInput)
+	wantFailed(t, wait(t, same, res.CellID), guestabi.ReasonInvalidInput)
 	for _, r := range []*host.Run{beta, same} {
 		if _, err := r.Call(t.Context(), "client:beta:beta_ask", nil); err == nil {
 			t.Error("Call ran a client tool")
@@ -303,7 +303,7 @@ func TestIsolation(t *testing.T) {
 			t.Errorf("an event of beta: %+v", e)
 		}
 	}
-	wantValue(t, wait(t, alpha, res.RunID), fmt.Sprint(12*1000+1<<20))
+	wantValue(t, wait(t, alpha, res.CellID), fmt.Sprint(12*1000+1<<20))
 }
 
 // TestHammer runs cells, waits, settlements and closes against each other. It is
@@ -383,16 +383,16 @@ func hammerCell(t *testing.T, r *host.Run, i int, closes bool) {
 			}
 		}
 		var second sync.WaitGroup
-		id := res.RunID
+		id := res.CellID
 		second.Go(func() { // loses against the other wait, or wins
-			other, err := r.Wait(context.Background(), host.WaitInput{RunID: id, TimeoutMs: 100})
+			other, err := r.Wait(context.Background(), host.WaitInput{CellID: id, TimeoutMs: 100})
 			if err != nil {
 				t.Errorf("Wait: %v", err)
 			} else if other.Status == guestabi.StatusFailed && other.Code != guestabi.CodeInvalidInput && other.Code != guestabi.CodeAborted {
 				t.Errorf("Wait: %s (%s)", other.Error, other.Reason)
 			}
 		})
-		res, err = r.Wait(context.Background(), host.WaitInput{RunID: id})
+		res, err = r.Wait(context.Background(), host.WaitInput{CellID: id})
 		second.Wait()
 	}
 	switch {
@@ -419,7 +419,7 @@ func TestManyCatalogs(t *testing.T) {
 		r := newRun(t, h, host.RunOptions{Allow: []string{fmt.Sprintf("tool_%d", i)}})
 		res := exec(t, r, "await yield_control(); return ALL_TOOLS[0].name")
 		wantWaiting(t, res, guestabi.WaitYield)
-		runs, suspended = append(runs, r), append(suspended, res.RunID)
+		runs, suspended = append(runs, r), append(suspended, res.CellID)
 	}
 	for i, r := range runs {
 		wantValue(t, wait(t, r, suspended[i]), fmt.Sprintf(`"tool_%d"`, i))

@@ -462,7 +462,7 @@ func TestMCPListChanges(t *testing.T) {
 		t.Error("a new run is stale")
 	}
 	wantValue(t, exec(t, fresh, `return Object.keys(MCP);`), `["other"]`)
-	wantValue(t, wait(t, fresh, res.RunID), `["issueTracker"]`)
+	wantValue(t, wait(t, fresh, res.CellID), `["issueTracker"]`)
 	if !old.Idle() {
 		t.Error("the old run is not idle")
 	}

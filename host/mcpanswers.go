@@ -21,7 +21,7 @@ func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.Ra
 	if err != nil {
 		return c.fail(request, &ToolError{Name: "TypeError", Message: m.path + "(tool?, { schema? }): " + err.Error(), Code: CodeInvalidInput})
 	}
-	c.run.stamp(&TraceEvent{Event: EventDescribe, RunID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
+	c.run.stamp(&TraceEvent{Event: EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
 	out := map[string]any{"server": s.api.Name}
 	if tool == "" {
 		return c.answer(request, s.overview())
@@ -102,7 +102,7 @@ func answerMCPSearch(c *cell, request int, _ *member, args []json.RawMessage) er
 		}
 		return c.fail(request, te)
 	}
-	c.run.stamp(&TraceEvent{Event: EventSearch, RunID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
+	c.run.stamp(&TraceEvent{Event: EventSearch, CellID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
 	found := []foundTool{}
 	for _, e := range c.run.cat.SearchMCP(query, limit) {
 		if f, ok := c.run.callOf(e); ok {

@@ -104,7 +104,7 @@ func (c *cell) overCalls(request int) (err error, over bool) {
 
 func (c *cell) traceRefused() {
 	if c.refused > 0 {
-		c.run.stamp(&TraceEvent{Event: EventCallsMore, RunID: c.id, ParentID: c.parentID, Count: c.refused, Status: string(CodeTooManyPending)})
+		c.run.stamp(&TraceEvent{Event: EventCallsMore, CellID: c.id, ParentID: c.parentID, Count: c.refused, Status: string(CodeTooManyPending)})
 	}
 }
 
@@ -154,7 +154,7 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 		bad = bad || e.Source != catalog.SourceMCP
 		if !bad {
 			c.report.count(func(t *Telemetry) { t.CallCount++ })
-			c.run.traceDenied(&ToolCall{ParentID: c.parentID, RunID: c.id, Tool: id})
+			c.run.traceDenied(&ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
 			return c.fail(request, c.run.unknownTool(id))
 		}
 	}
@@ -176,7 +176,7 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 	}
 	c.calls++
 	cl := &call{run: c.run, cell: c, since: c.h.now(), files: &c.files, tc: &ToolCall{
-		ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, RunID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
+		ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, CellID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
 	}}
 	cl.root = cl
 	if m != nil {
@@ -214,7 +214,7 @@ func (c *cell) requestSearch(request int, rest []byte) error {
 		return c.fail(request, te)
 	}
 	found := c.run.cat.Search(query, limit)
-	c.run.stamp(&TraceEvent{Event: EventSearch, RunID: c.id, ParentID: c.parentID})
+	c.run.stamp(&TraceEvent{Event: EventSearch, CellID: c.id, ParentID: c.parentID})
 	return c.answer(request, catalog.MarshalCompact(found))
 }
 
@@ -224,7 +224,7 @@ func (c *cell) requestDescribe(request int, rest []byte) error {
 	if json.Unmarshal(rest, &id) != nil || string(rest) == "null" {
 		return c.fail(request, &ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: CodeInvalidInput})
 	}
-	c.run.stamp(&TraceEvent{Event: EventDescribe, RunID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
+	c.run.stamp(&TraceEvent{Event: EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
 	d, err := c.run.cat.Describe(id)
 	if err != nil {
 		return c.fail(request, c.run.unknownTool(id))

@@ -278,7 +278,7 @@ func (c *cell) requestMember(request int, rest []byte) error {
 		if err != nil {
 			c.report.count(func(t *Telemetry) { t.CallCount++ })
 			te := &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: CodeInvalidInput}
-			c.run.emit(&ToolCall{ParentID: c.parentID, RunID: c.id, Tool: m.tool.ID, Namespace: m.path, Unsigned: m.tool.Unsigned}, notMapped(te))
+			c.run.emit(&ToolCall{ParentID: c.parentID, CellID: c.id, Tool: m.tool.ID, Namespace: m.path, Unsigned: m.tool.Unsigned}, notMapped(te))
 			return c.fail(request, te)
 		}
 		args = input

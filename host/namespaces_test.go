@@ -294,7 +294,7 @@ func TestNamespaceSuspendedCallsResumeThroughWait(t *testing.T) {
 	if err := r.Resolve(res.Pending[0].ID, json.RawMessage(`{"state":"closed"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, wait(t, r, res.RunID)); got != `[3,{"state":"closed"},1]` {
+	if got := value(t, wait(t, r, res.CellID)); got != `[3,{"state":"closed"},1]` {
 		t.Errorf("got %s", got)
 	}
 	if err := r.Resolve(res.Pending[0].ID, nil); !errors.Is(err, host.ErrUnknownCall) {

@@ -155,8 +155,8 @@ type Scope struct {
 type ToolCall struct {
 	// ID is the call's own id, ParentID that of the exec that started the cell.
 	ID, ParentID string
-	// RunID identifies the code mode run.
-	RunID string
+	// CellID identifies the code mode run.
+	CellID string
 	// Caller is the plugin whose tool made the call; empty for one that a cell made.
 	// ParentID is then that tool's own call.
 	Caller string

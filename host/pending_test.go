@@ -24,11 +24,11 @@ func TestOpenCallAtReturnMakesTheRunWait(t *testing.T) {
 		t.Errorf("pending %+v", res.Pending)
 	}
 	gate.Release(`"late"`)
-	wantValue(t, wait(t, r, res.RunID), `"early"`)
+	wantValue(t, wait(t, r, res.CellID), `"early"`)
 	res = exec(t, r, "tools.slow({}); return 'early'")
 	wantWaiting(t, res, guestabi.WaitPendingTools)
 	gate.Fail(errors.New("late failure"))
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonNestedToolFailed)
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonNestedToolFailed)
 }
 
 func TestQueueOfCalls(t *testing.T) {
@@ -160,7 +160,7 @@ func TestResultsThatWait(t *testing.T) {
 			gate.Release(value)
 		}
 	}()
-	wantValue(t, wait(t, r, res.RunID), fmt.Sprint(calls*size))
+	wantValue(t, wait(t, r, res.CellID), fmt.Sprint(calls*size))
 }
 
 // TestLongIDsAreCut: an id that a guest made up fills neither traces nor results.
@@ -176,7 +176,7 @@ func TestLongIDsAreCut(t *testing.T) {
 	if len(text) > 50_000 {
 		t.Errorf("a result of %d bytes", len(text))
 	}
-	wantValue(t, wait(t, r, res.RunID), "1")
+	wantValue(t, wait(t, r, res.CellID), "1")
 	for _, e := range trace.Events() {
 		if len(e.Tool) > 400 {
 			t.Errorf("%s with a tool of %d bytes", e.Event, len(e.Tool))

@@ -317,7 +317,7 @@ func TestApprovalQueue(t *testing.T) {
 		} else {
 			rest = p.ID
 		}
-		if p.Call.Scope.SessionID != "session" || p.Call.RunID != res.RunID {
+		if p.Call.Scope.SessionID != "session" || p.Call.CellID != res.CellID {
 			t.Errorf("question %+v", p.Call)
 		}
 	}
@@ -333,7 +333,7 @@ func TestApprovalQueue(t *testing.T) {
 	if err := q.Decide(rest, host.Decision{Reason: "no"}); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, wait(t, r, res.RunID), `4`)
+	wantValue(t, wait(t, r, res.CellID), `4`)
 	by := map[string]int{}
 	for _, e := range trace.Events("approval.decided") {
 		by[e.Status+" "+e.By]++
@@ -362,18 +362,18 @@ func TestApprovalSurvivesHours(t *testing.T) {
 	res := exec(t, r, `return await tools.careful({ n: 1 })`)
 	wantWaiting(t, res, guestabi.WaitApproval)
 	advance(20 * time.Hour)
-	res = waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: 100})
+	res = waitInput(t, r, host.WaitInput{CellID: res.CellID, TimeoutMs: 100})
 	wantWaiting(t, res, guestabi.WaitApproval)
 	advance(20 * time.Hour)
 	if err := q.Decide(q.Pending()[0].ID, host.Decision{Approved: true}); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, wait(t, r, res.RunID), `{"n":1}`)
+	wantValue(t, wait(t, r, res.CellID), `{"n":1}`)
 
 	res = exec(t, r, `return await tools.careful({ n: 2 })`)
 	wantWaiting(t, res, guestabi.WaitApproval)
 	advance(25 * time.Hour)
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired)
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonSnapshotExpired)
 }
 
 // TestApprovalTimeIsNotTheCells: a deadline that passes while a person thinks costs
@@ -389,13 +389,13 @@ func TestApprovalTimeIsNotTheCells(t *testing.T) {
 	res := exec(t, r, `return await tools.careful({ n: 1 })`)
 	wantWaiting(t, res, guestabi.WaitApproval)
 	for range 4 { // more than the cell's 300 ms and the tool's 100
-		res = waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: 100})
+		res = waitInput(t, r, host.WaitInput{CellID: res.CellID, TimeoutMs: 100})
 		wantWaiting(t, res, guestabi.WaitApproval)
 	}
 	if err := q.Decide(q.Pending()[0].ID, host.Decision{Approved: true}); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, wait(t, r, res.RunID), `{"n":1}`)
+	wantValue(t, wait(t, r, res.CellID), `{"n":1}`)
 }
 
 // TestClientCallsPassThePolicy: a client tool is the caller's, and still goes through
@@ -427,7 +427,7 @@ func TestClientCallsPassThePolicy(t *testing.T) {
 	if err := q.Decide(q.Pending()[0].ID, host.Decision{Approved: true}); err != nil {
 		t.Fatal(err)
 	}
-	res = wait(t, r, res.RunID)
+	res = wait(t, r, res.CellID)
 	wantWaiting(t, res, guestabi.WaitPendingTools)
 	if p := res.Pending[0]; p.Method != "client" || string(p.Input) != `{"path":"asked"}` {
 		t.Errorf("pending %+v", p)
@@ -435,13 +435,13 @@ func TestClientCallsPassThePolicy(t *testing.T) {
 	if err := r.Resolve(res.Pending[0].ID, json.RawMessage(`"a.txt"`)); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, wait(t, r, res.RunID), `"a.txt"`)
+	wantValue(t, wait(t, r, res.CellID), `"a.txt"`)
 	res = exec(t, r, `return await tools.select_file({ path: "asked" }).catch((e) => e.code)`)
 	wantWaiting(t, res, guestabi.WaitApproval)
 	if err := q.Decide(q.Pending()[0].ID, host.Decision{}); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, wait(t, r, res.RunID), `"approval_denied"`)
+	wantValue(t, wait(t, r, res.CellID), `"approval_denied"`)
 }
 
 // TestAbortEndsACell: one that is suspended for an approval does not wait out its day.
@@ -455,23 +455,23 @@ func TestAbortEndsACell(t *testing.T) {
 	wantWaiting(t, res, guestabi.WaitApproval)
 	foreign := scope
 	foreign.SessionID = "another"
-	if err := newRun(t, h, foreign).Abort(res.RunID); !errors.Is(err, host.ErrUnknownRun) {
+	if err := newRun(t, h, foreign).Abort(res.CellID); !errors.Is(err, host.ErrUnknownRun) {
 		t.Errorf("another session: %v", err)
 	}
-	if err := r.Abort(res.RunID); err != nil {
+	if err := r.Abort(res.CellID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the question is withdrawn", func() bool { return len(q.Pending()) == 0 })
 	if !r.Idle() {
 		t.Error("the run is not idle")
 	}
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired)
-	if err := r.Abort(res.RunID); !errors.Is(err, host.ErrUnknownRun) {
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonSnapshotExpired)
+	if err := r.Abort(res.CellID); !errors.Is(err, host.ErrUnknownRun) {
 		t.Errorf("aborted twice: %v", err)
 	}
 	running := background(t.Context(), r, `await tools.careful({ n: 2 }).catch(() => 0); for (;;);`)
 	eventually(t, "a question", func() bool { return len(q.Pending()) == 1 })
-	if err := r.Abort(q.Pending()[0].Call.RunID); err != nil {
+	if err := r.Abort(q.Pending()[0].Call.CellID); err != nil {
 		t.Fatal(err)
 	}
 	<-running

@@ -139,7 +139,7 @@ func TestPluginInterruptIsResolvedOrRejected(t *testing.T) {
 	if err := r.Reject(res.Pending[0].ID, &host.ToolError{Name: "Denied", Message: "no", Code: "user_said_no"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, wait(t, r, res.RunID)); got != `["Denied","no","user_said_no"]` {
+	if got := value(t, wait(t, r, res.CellID)); got != `["Denied","no","user_said_no"]` {
 		t.Errorf("rejected: %s", got)
 	}
 	res = ask()
@@ -158,7 +158,7 @@ func TestPluginInterruptIsResolvedOrRejected(t *testing.T) {
 	if err := r.Resolve(res.Pending[0].ID, json.RawMessage(`"fine"`)); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, wait(t, r, res.RunID)); got != `"fine"` {
+	if got := value(t, wait(t, r, res.CellID)); got != `"fine"` {
 		t.Errorf("resolved: %s", got)
 	}
 	// A run that ends does not leave the plugin waiting.

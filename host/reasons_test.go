@@ -64,8 +64,8 @@ var reasons = []struct {
 		store := hosttest.NewStore()
 		r := setup(t, host.Options{Snapshots: store})
 		res := exec(t, r, "await yield_control()")
-		store.Drop(res.RunID)
-		return wait(t, r, res.RunID)
+		store.Drop(res.CellID)
+		return wait(t, r, res.CellID)
 	}},
 	{guestabi.ReasonTooManyPendingToolCalls, guestabi.CodeInvalidInput, func(t *testing.T) *host.Result {
 		r := setup(t, host.Options{CodeMode: host.CodeModeConfig{MaxPendingToolCalls: 1}})

@@ -22,7 +22,7 @@ type ExecInput struct {
 
 // WaitInput is the input of the wait tool.
 type WaitInput struct {
-	RunID string `json:"runId"`
+	CellID string `json:"runId"`
 	// TimeoutMs bounds this wait, within 100 ms and the configured timeout.
 	// Zero means the configured timeout.
 	TimeoutMs int `json:"timeoutMs,omitempty"`
@@ -35,8 +35,8 @@ type Result struct {
 	Status guestabi.Status
 	// Value is the JSON of a completed cell's value; null if it returned none.
 	Value json.RawMessage
-	// RunID, Waiting and Pending are set while the run is waiting.
-	RunID   string
+	// CellID, Waiting and Pending are set while the run is waiting.
+	CellID   string
 	Waiting guestabi.WaitReason
 	Pending []PendingToolCall
 	// Message is set while the run waits for approval: one sentence for people on what waits, and
@@ -125,7 +125,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			Pending   []PendingToolCall   `json:"pendingToolCalls,omitempty"`
 			Output    []OutputItem        `json:"output,omitempty"`
 			Telemetry Telemetry           `json:"telemetry"`
-		}{r.Status, r.RunID, r.Waiting, r.Message, r.Pending, r.Output, r.Telemetry})
+		}{r.Status, r.CellID, r.Waiting, r.Message, r.Pending, r.Output, r.Telemetry})
 	}
 	return json.Marshal(struct {
 		Status    guestabi.Status `json:"status"`

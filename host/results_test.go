@@ -22,7 +22,7 @@ func TestOutputIsCumulative(t *testing.T) {
 		if got := texts(res); !slices.Equal(got, want) {
 			t.Errorf("output %q, want %q", got, want)
 		}
-		res = wait(t, r, res.RunID)
+		res = wait(t, r, res.CellID)
 	}
 	wantValue(t, res, `"end"`)
 	if got := texts(res); !slices.Equal(got, want) {
@@ -66,7 +66,7 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 	check(got, 4, 0)
-	res = wait(t, r, res.RunID)
+	res = wait(t, r, res.CellID)
 	wantValue(t, res, "1")
 	if res.Telemetry.Snapshot != nil {
 		t.Error("a result without a suspension reports a snapshot")

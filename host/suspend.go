@@ -34,7 +34,7 @@ func (c *cell) Suspend(ctx context.Context, g *guestloop.Guest, why guestloop.Wh
 	case anyApproval(pending):
 		waiting = guestabi.WaitApproval
 	}
-	res := c.result(&Result{Status: guestabi.StatusWaiting, RunID: c.id, Waiting: waiting, Pending: pending})
+	res := c.result(&Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: waiting, Pending: pending})
 	res.Telemetry.Snapshot = saved
 	return &ending{res: res}, nil
 }
@@ -54,7 +54,7 @@ func (c *cell) Computing() (any, error) {
 		return nil, err
 	}
 	c.keep()
-	res := c.result(&Result{Status: guestabi.StatusWaiting, RunID: c.id, Waiting: guestabi.WaitPendingTools, Pending: c.pending()})
+	res := c.result(&Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: guestabi.WaitPendingTools, Pending: c.pending()})
 	res.Message = "The program is still computing; call wait to go on"
 	return &ending{res: res}, nil
 }
@@ -66,7 +66,7 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry
 	h := c.h
 	dirty := g.VM.DirtyBytes()
 	if h.o.Snapshots == nil && dirty <= h.cfg.MaxSnapshotBytes {
-		c.run.stamp(&TraceEvent{Event: EventSuspend, RunID: c.id})
+		c.run.stamp(&TraceEvent{Event: EventSuspend, CellID: c.id})
 		h.parked.add(c, dirty)
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry
 	if err != nil {
 		return nil, c.saveError(err)
 	}
-	c.run.stamp(&TraceEvent{Event: EventSuspend, RunID: c.id, OutputBytes: size})
+	c.run.stamp(&TraceEvent{Event: EventSuspend, CellID: c.id, OutputBytes: size})
 	return &SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
 }
 

@@ -33,16 +33,16 @@ func TestExpiry(t *testing.T) {
 		t.Fatalf("expired too early: %d runs, %d snapshots", h.Suspended(), store.Len())
 	}
 	clock.Advance(time.Second)
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired)
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonSnapshotExpired)
 	h.Sweep()
 	if h.Suspended() != 0 || store.Len() != 0 || r.Cells() != 0 {
 		t.Errorf("left after expiry: %d runs, %d snapshots, %d cells", h.Suspended(), store.Len(), r.Cells())
 	}
 	eventually(t, "the open call is cancelled", func() bool { return gate.Stats().Canceled == 1 })
-	if got := trace.Events("expire"); len(got) != 1 || got[0].RunID != res.RunID {
+	if got := trace.Events("expire"); len(got) != 1 || got[0].CellID != res.CellID {
 		t.Errorf("expire events: %+v", got)
 	}
-	wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonSnapshotExpired)
+	wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonSnapshotExpired)
 	wantValue(t, exec(t, r, "return 1"), "1")
 }
 
@@ -54,7 +54,7 @@ func TestExpiryCountsFromTheLastWait(t *testing.T) {
 	for range 3 {
 		wantWaiting(t, res, guestabi.WaitYield)
 		clock.Advance(50 * time.Second)
-		res = wait(t, r, res.RunID)
+		res = wait(t, r, res.CellID)
 	}
 	wantValue(t, res, `"done"`)
 }
@@ -88,7 +88,7 @@ func TestRestoreFailure(t *testing.T) {
 			res := exec(t, r, yieldOnce)
 			wantWaiting(t, res, guestabi.WaitYield)
 			store.SetFaults(f)
-			res = wait(t, r, res.RunID)
+			res = wait(t, r, res.CellID)
 			wantFailed(t, res, guestabi.ReasonSnapshotRestoreFailed)
 			if contains(res.Error, "/var") || contains(res.Error, "refused to") {
 				t.Errorf("the error hands on the store's text: %s", res.Error)
@@ -113,18 +113,18 @@ func TestRestoreOnlyWhatWasSaved(t *testing.T) {
 	warm(t, victim)
 	secret := exec(t, victim, "const s = 'secret'; await yield_control(); return s")
 	mine := exec(t, thief, "const s = 'mine'; await yield_control(); return s")
-	stolen := store.Snapshot(secret.RunID)
+	stolen := store.Snapshot(secret.CellID)
 	store.SetFaults(hosttest.Faults{Damage: func(string, []byte) []byte { return stolen }})
-	wantFailed(t, wait(t, thief, mine.RunID), guestabi.ReasonSnapshotRestoreFailed)
+	wantFailed(t, wait(t, thief, mine.CellID), guestabi.ReasonSnapshotRestoreFailed)
 	store.SetFaults(hosttest.Faults{})
-	wantValue(t, wait(t, victim, secret.RunID), `"secret"`)
+	wantValue(t, wait(t, victim, secret.CellID), `"secret"`)
 
 	res := exec(t, victim, "let n = 0; for (;;) { await yield_control(); n++; if (n === 2) return n }")
-	old := store.Snapshot(res.RunID)
-	res = wait(t, victim, res.RunID)
+	old := store.Snapshot(res.CellID)
+	res = wait(t, victim, res.CellID)
 	wantWaiting(t, res, guestabi.WaitYield)
 	store.SetFaults(hosttest.Faults{Damage: func(string, []byte) []byte { return old }})
-	wantFailed(t, wait(t, victim, res.RunID), guestabi.ReasonSnapshotRestoreFailed)
+	wantFailed(t, wait(t, victim, res.CellID), guestabi.ReasonSnapshotRestoreFailed)
 }
 
 func TestStoreThatCannotSave(t *testing.T) {
@@ -139,7 +139,7 @@ func TestStoreThatCannotSave(t *testing.T) {
 	store.SetFaults(hosttest.Faults{Delete: errors.New("read-only")})
 	res := exec(t, r, yieldOnce)
 	wantWaiting(t, res, guestabi.WaitYield)
-	wantValue(t, wait(t, r, res.RunID), "42")
+	wantValue(t, wait(t, r, res.CellID), "42")
 	if h.Suspended() != 0 || r.Cells() != 0 {
 		t.Errorf("left: %d runs, %d cells", h.Suspended(), r.Cells())
 	}
@@ -159,14 +159,14 @@ func TestSuspendedCap(t *testing.T) {
 		t.Errorf("error %q", third.Error)
 	}
 	wantValue(t, exec(t, a, "return 'cells that do not suspend still run'"), `"cells that do not suspend still run"`)
-	wantValue(t, wait(t, a, first.RunID), "42")
+	wantValue(t, wait(t, a, first.CellID), "42")
 	third = exec(t, a, yieldOnce)
 	wantWaiting(t, third, guestabi.WaitYield)
 	b.Close()
 	fourth := exec(t, a, yieldOnce)
 	wantWaiting(t, fourth, guestabi.WaitYield)
-	wantValue(t, wait(t, a, third.RunID), "42")
-	wantValue(t, wait(t, a, fourth.RunID), "42")
+	wantValue(t, wait(t, a, third.CellID), "42")
+	wantValue(t, wait(t, a, fourth.CellID), "42")
 	if h.Suspended() != 0 || store.Len() != 0 {
 		t.Errorf("left: %d runs, %d snapshots", h.Suspended(), store.Len())
 	}

@@ -15,7 +15,7 @@ type TraceEvent struct {
 	Time time.Time `json:"time"`
 	// Event says what happened, and with that which of the other fields are set.
 	Event EventName `json:"event"`
-	RunID string    `json:"runId"`
+	CellID string    `json:"runId"`
 	// CallID and ParentID relate a nested call to the exec that made it.
 	CallID   string `json:"callId,omitempty"`
 	ParentID string `json:"parentId,omitempty"`
@@ -54,7 +54,7 @@ type EventName string
 
 // The events of a trace. Besides the fields that are named here, every event has
 // Time and the scope of its run (AgentID, AgentRunID, SessionID, Sender, Channel),
-// and RunID if it belongs to a cell.
+// and CellID if it belongs to a cell.
 //
 // The events about one call (call.start, call.end, call.denied, approval.asked,
 // approval.decided) have CallID, ParentID, Tool, and as they apply Namespace, Caller,
@@ -66,7 +66,7 @@ const (
 	EventExecStart EventName = "exec.start"
 	// EventExecEnd tells that exec returns: CallID, Status, Reason and DurationMs,
 	// which covers all of the call. An exec that fails before there is a cell has this
-	// event alone, without RunID.
+	// event alone, without CellID.
 	EventExecEnd EventName = "exec.end"
 	// EventWaitStart tells that a wait continues a cell. CallID is the model's call of
 	// wait.
@@ -74,7 +74,7 @@ const (
 	// EventWaitEnd tells that wait returns: CallID, Status, Reason and DurationMs.
 	EventWaitEnd EventName = "wait.end"
 	// EventCallStart tells that a call of a tool begins. InputBytes is the size of its
-	// input. RunID is empty for a call without a cell.
+	// input. CellID is empty for a call without a cell.
 	EventCallStart EventName = "call.start"
 	// EventCallEnd tells that a call has ended: Status is "ok" or the code of its
 	// error; DurationMs, OutputBytes, and Rule if a rule of the policy refused it.

@@ -34,13 +34,13 @@ func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
 		return r.failure(fail(guestabi.ReasonAborted, "the host is closed")), nil
 	}
 	defer r.h.active.Done()
-	c, bad := r.find(in.RunID)
+	c, bad := r.find(in.CellID)
 	if bad != nil {
 		return r.failure(bad), nil
 	}
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: start.Add(timeout), Compute: r.h.timeout(), Attached: func() {
 		r.h.parked.remove(c)
-		r.stamp(&TraceEvent{Event: EventWaitStart, RunID: c.id, CallID: in.CallID})
+		r.stamp(&TraceEvent{Event: EventWaitStart, CellID: c.id, CallID: in.CallID})
 	}})
 	if err != nil {
 		return r.failure(notAttached(err)), nil

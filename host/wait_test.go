@@ -41,7 +41,7 @@ func TestWaitScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := wait(t, r, res.RunID)
+		got := wait(t, r, res.CellID)
 		wantFailed(t, got, guestabi.ReasonInvalidInput)
 		if len(got.Output) != 0 || got.Telemetry.CallCount != 0 {
 			t.Errorf("%s: the refusal tells of the run: %+v", name, got)
@@ -51,7 +51,7 @@ func TestWaitScope(t *testing.T) {
 		t.Fatalf("refused waits left %d suspended runs", h.Suspended())
 	}
 	// A second Run object of the same agent run and session may go on.
-	wantValue(t, wait(t, newRun(t, h, full), res.RunID), "42")
+	wantValue(t, wait(t, newRun(t, h, full), res.CellID), "42")
 }
 
 func TestWaitMissingScopeNeverMatches(t *testing.T) {
@@ -64,7 +64,7 @@ func TestWaitMissingScopeNeverMatches(t *testing.T) {
 		warm(t, r)
 		res := exec(t, r, yieldOnce)
 		wantWaiting(t, res, guestabi.WaitYield)
-		wantFailed(t, wait(t, r, res.RunID), guestabi.ReasonInvalidInput)
+		wantFailed(t, wait(t, r, res.CellID), guestabi.ReasonInvalidInput)
 	}
 }
 
@@ -96,12 +96,12 @@ func TestWaitInFlight(t *testing.T) {
 	res := exec(t, r, "const p = tools.ask({ q: 1 }); await yield_control(); return await p")
 	wantWaiting(t, res, guestabi.WaitYield)
 	first := async(func() (*host.Result, error) {
-		return r.Wait(context.Background(), host.WaitInput{RunID: res.RunID})
+		return r.Wait(context.Background(), host.WaitInput{CellID: res.CellID})
 	})
 	<-claimed
 	// The first wait is in flight until the call below is settled, wherever it is.
 	for range 20 {
-		got := wait(t, r, res.RunID)
+		got := wait(t, r, res.CellID)
 		if got.Status != guestabi.StatusFailed || got.Code != guestabi.CodeInvalidInput {
 			t.Fatalf("a second wait: %s %s (%s)", got.Status, got.Error, got.Code)
 		}
@@ -128,7 +128,7 @@ func TestWaitCancelledByItsCaller(t *testing.T) {
 	res := exec(t, r, "return await tools.slow({})")
 	wantWaiting(t, res, guestabi.WaitPendingTools)
 	ctx, cancel := context.WithCancel(t.Context())
-	c := async(func() (*host.Result, error) { return r.Wait(ctx, host.WaitInput{RunID: res.RunID}) })
+	c := async(func() (*host.Result, error) { return r.Wait(ctx, host.WaitInput{CellID: res.CellID}) })
 	<-claimed
 	cancel()
 	got := <-c
@@ -137,7 +137,7 @@ func TestWaitCancelledByItsCaller(t *testing.T) {
 	}
 	// The caller went away, the run did not.
 	gate.Release(`"kept"`)
-	wantValue(t, wait(t, r, res.RunID), `"kept"`)
+	wantValue(t, wait(t, r, res.CellID), `"kept"`)
 }
 
 func TestAbortedParent(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAbortedParent(t *testing.T) {
 		<-gate.Started()
 		r.Close()
 		for _, w := range []*host.Run{r, newRun(t, h, host.RunOptions{})} {
-			if got := wait(t, w, res.RunID); got.Status != guestabi.StatusFailed || got.Code != guestabi.CodeInvalidInput && got.Code != guestabi.CodeAborted {
+			if got := wait(t, w, res.CellID); got.Status != guestabi.StatusFailed || got.Code != guestabi.CodeInvalidInput && got.Code != guestabi.CodeAborted {
 				t.Errorf("%s %s (%s)", got.Status, got.Error, got.Code)
 			}
 		}
@@ -174,7 +174,7 @@ func TestAbortedParent(t *testing.T) {
 		wantWaiting(t, res, guestabi.WaitYield)
 		cancel()
 		eventually(t, "the run is dropped", func() bool { return h.Suspended() == 0 && store.Len() == 0 })
-		if got := wait(t, r, res.RunID); got.Status != guestabi.StatusFailed {
+		if got := wait(t, r, res.CellID); got.Status != guestabi.StatusFailed {
 			t.Errorf("wait: %s", got.Status)
 		}
 	})
@@ -190,7 +190,7 @@ func TestAbortedParent(t *testing.T) {
 		res := exec(t, r, "const p = tools.slow({}); await yield_control(); return await p")
 		wantWaiting(t, res, guestabi.WaitYield)
 		c := async(func() (*host.Result, error) {
-			return r.Wait(context.Background(), host.WaitInput{RunID: res.RunID})
+			return r.Wait(context.Background(), host.WaitInput{CellID: res.CellID})
 		})
 		<-claimed
 		r.Close()
@@ -210,7 +210,7 @@ func TestAbortedParent(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := wait(t, r, res.RunID); got.Status != guestabi.StatusFailed {
+		if got := wait(t, r, res.CellID); got.Status != guestabi.StatusFailed {
 			t.Errorf("wait: %s", got.Status)
 		}
 		if store.Len() != 0 {
@@ -231,14 +231,14 @@ func TestWaitTimeout(t *testing.T) {
 	<-gate.Started()
 	for range 3 {
 		// The minute of the configuration would end the test.
-		res = waitInput(t, r, host.WaitInput{RunID: res.RunID, TimeoutMs: 1})
+		res = waitInput(t, r, host.WaitInput{CellID: res.CellID, TimeoutMs: 1})
 		wantWaiting(t, res, guestabi.WaitPendingTools)
 		if len(res.Pending) != 1 {
 			t.Errorf("pending %+v", res.Pending)
 		}
 	}
 	gate.Release("7")
-	wantValue(t, wait(t, r, res.RunID), "7")
+	wantValue(t, wait(t, r, res.CellID), "7")
 }
 
 // TestYieldReturnsAtOnce: open calls, one or several, do not keep a program that
@@ -257,6 +257,6 @@ func TestYieldReturnsAtOnce(t *testing.T) {
 		for range n {
 			gate.Release("1")
 		}
-		wantValue(t, wait(t, r, res.RunID), fmt.Sprint(n))
+		wantValue(t, wait(t, r, res.CellID), fmt.Sprint(n))
 	}
 }

@@ -181,7 +181,7 @@ func drive(ctx context.Context, run *host.Run, src *source, show func(*host.Resu
 			// An error beside a result says that ctx ended, as the result does.
 			return res, nil
 		}
-		res, err = run.Wait(ctx, host.WaitInput{RunID: res.RunID})
+		res, err = run.Wait(ctx, host.WaitInput{CellID: res.CellID})
 	}
 }
 

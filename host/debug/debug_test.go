@@ -420,7 +420,7 @@ func TestHandlerShowsTools(t *testing.T) {
 func TestTrace(t *testing.T) {
 	d, l := newDebug(debug.Settings{CodeMode: true})
 	sink := &hosttest.Trace{}
-	e := host.TraceEvent{Event: "call.denied", RunID: "r", CallID: "c", Tool: "mcp:a:b", Rule: "password=" + secret, Untrusted: true, InputBytes: 3}
+	e := host.TraceEvent{Event: "call.denied", CellID: "r", CallID: "c", Tool: "mcp:a:b", Rule: "password=" + secret, Untrusted: true, InputBytes: 3}
 	d.Trace(sink).Emit(e)
 	d.Trace(nil).Emit(host.TraceEvent{Event: "exec.start"})
 	if diff := cmp.Diff([]host.TraceEvent{e}, sink.Events()); diff != "" {

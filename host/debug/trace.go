@@ -21,7 +21,7 @@ func (t *traceLog) Emit(e host.TraceEvent) {
 	d := t.d
 	attrs := []any{"event", string(e.Event)}
 	for _, a := range []struct{ key, text string }{
-		{"run", e.RunID}, {"call", e.CallID}, {"parent", e.ParentID}, {"tool", e.Tool}, {"namespace", e.Namespace}, {"caller", e.Caller},
+		{"run", e.CellID}, {"call", e.CallID}, {"parent", e.ParentID}, {"tool", e.Tool}, {"namespace", e.Namespace}, {"caller", e.Caller},
 		{"session", e.SessionID}, {"status", e.Status}, {"reason", string(e.Reason)}, {"rule", e.Rule}, {"by", e.By}, {"extent", string(e.Extent)},
 	} {
 		if a.text != "" {

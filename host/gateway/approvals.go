@@ -52,7 +52,7 @@ func approvalOf(p *host.PendingApproval) Approval {
 	c := p.Call
 	return Approval{
 		ID: p.ID, Since: p.Since, Tool: c.Tool, Approval: c.Approval, Unsigned: c.Unsigned, Caller: c.Caller, Namespace: c.Namespace, Input: c.Input,
-		RunID: c.RunID, CallID: c.ID, AgentID: c.Scope.AgentID, SessionID: c.Scope.SessionID, SessionKey: c.Scope.SessionKey, Sender: c.Scope.Sender, Channel: c.Scope.Channel,
+		RunID: c.CellID, CallID: c.ID, AgentID: c.Scope.AgentID, SessionID: c.Scope.SessionID, SessionKey: c.Scope.SessionKey, Sender: c.Scope.Sender, Channel: c.Scope.Channel,
 	}
 }
 

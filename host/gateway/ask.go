@@ -36,8 +36,8 @@ func (c *call) questions(id string) []host.PendingApproval {
 		if of.AgentID != scope.AgentID || of.AgentRunID != scope.AgentRunID || of.SessionID != scope.SessionID {
 			return true
 		}
-		if p.Call.RunID != "" {
-			return p.Call.RunID != id
+		if p.Call.CellID != "" {
+			return p.Call.CellID != id
 		}
 		return p.Call.ID != id && !strings.HasPrefix(p.Call.ID, id+".")
 	})

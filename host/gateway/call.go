@@ -121,7 +121,7 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 	own := c.name == "exec" // the program is this request's own: it ends with it
 	switch {
 	case c.answered != nil:
-		wait.RunID = c.answered.Run
+		wait.CellID = c.answered.Run
 		c.take(c.answered)
 	case own:
 		in, bad := c.run.ParseExec(c.args)
@@ -140,9 +140,9 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 			if res.Status != guestabi.StatusWaiting || res.Waiting != guestabi.WaitApproval || !c.asks {
 				return c.result(res)
 			}
-			wait.RunID = res.RunID
+			wait.CellID = res.CellID
 		}
-		open := c.questions(wait.RunID)
+		open := c.questions(wait.CellID)
 		switch {
 		case !c.asks || len(open) == 0:
 			if res != nil && polled {
@@ -150,7 +150,7 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 			}
 			polled = true
 		case c.rounds:
-			requests, state, err := c.askByResult(&round{Run: wait.RunID}, open)
+			requests, state, err := c.askByResult(&round{Run: wait.CellID}, open)
 			if err != nil {
 				return nil, err
 			}
@@ -166,12 +166,12 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 			polled = false
 		}
 		if err == nil {
-			c.s.live.follow(c.id, wait.RunID)
+			c.s.live.follow(c.id, wait.CellID)
 			res, err = c.run.Wait(ctx, wait)
 		}
 	}
 	if own {
-		c.abandon(wait.RunID)
+		c.abandon(wait.CellID)
 	}
 	return nil, c.s.broken(c.name, err)
 }

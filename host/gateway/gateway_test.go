@@ -151,7 +151,7 @@ func TestApprovalElsewhere(t *testing.T) {
 		if res.Status != "waiting" || res.Reason != "approval" || len(res.Pending) != 1 {
 			t.Fatalf("%+v", res)
 		}
-		i := slices.IndexFunc(r.queue.Pending(), func(p host.PendingApproval) bool { return p.Call.RunID == res.RunID })
+		i := slices.IndexFunc(r.queue.Pending(), func(p host.PendingApproval) bool { return p.Call.CellID == res.RunID })
 		if err := r.queue.Decide(r.queue.Pending()[i].ID, host.Decision{Approved: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -115,15 +115,15 @@ func (l *liveCalls) event(e *host.TraceEvent) {
 	}
 	switch e.Event {
 	case host.EventExecStart:
-		l.follow(e.CallID, e.RunID)
+		l.follow(e.CallID, e.CellID)
 	case host.EventCallStart:
-		l.say(e.RunID, e.CallID, "calling %s", e.Tool)
+		l.say(e.CellID, e.CallID, "calling %s", e.Tool)
 	case host.EventCallEnd:
-		l.say(e.RunID, e.CallID, "%s: %s", e.Tool, e.Status)
+		l.say(e.CellID, e.CallID, "%s: %s", e.Tool, e.Status)
 	case host.EventCallDenied:
-		l.say(e.RunID, e.CallID, "%s: refused", e.Tool)
+		l.say(e.CellID, e.CallID, "%s: refused", e.Tool)
 	case host.EventApprovalAsked:
-		l.say(e.RunID, e.CallID, "%s waits for approval", e.Tool)
+		l.say(e.CellID, e.CallID, "%s waits for approval", e.Tool)
 	}
 }
 
@@ -148,5 +148,5 @@ func (l *liveCalls) progress(call *host.ToolCall, p any) {
 		}
 		text = string(raw[:min(len(raw), 4*maxProgressText)])
 	}
-	l.say(call.RunID, call.ID, "%s: %s", call.Tool, text)
+	l.say(call.CellID, call.ID, "%s: %s", call.Tool, text)
 }

@@ -27,7 +27,7 @@ const (
 func question(p *host.PendingApproval, who Client) *mcp.ElicitParams {
 	answers, names := []string{answerRefuse, answerOnce}, []string{"Refuse", "Allow this call"}
 	if p.Call.Approval != host.ApprovalAlways {
-		if p.Call.RunID != "" {
+		if p.Call.CellID != "" {
 			answers, names = append(answers, answerRun), append(names, "Allow all calls of this tool by this program")
 		}
 		answers, names = append(answers, answerSession), append(names, "Allow all calls of this tool in this session")
@@ -139,7 +139,7 @@ func (s *session) decision(p *host.PendingApproval, res *mcp.ElicitResult) host.
 	switch answer, _ := res.Content["decision"].(string); {
 	case answer == answerOnce:
 		d.Approved, d.Extent = true, host.ApproveOnce
-	case answer == answerRun && !always && p.Call.RunID != "":
+	case answer == answerRun && !always && p.Call.CellID != "":
 		d.Approved, d.Extent = true, host.ApproveRun
 	case answer == answerSession && !always:
 		d.Approved, d.Extent = true, host.ApproveSession

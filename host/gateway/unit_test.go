@@ -232,7 +232,7 @@ func keyOf(res *mcp.CallToolResult) string {
 }
 
 func pending(tool, input string, approval host.Approval) *host.PendingApproval {
-	return &host.PendingApproval{ID: "q", Call: &host.ToolCall{ID: "run.1", RunID: "run", Tool: tool, Approval: approval, Input: json.RawMessage(input), Scope: host.Scope{AgentID: "mcp"}}}
+	return &host.PendingApproval{ID: "q", Call: &host.ToolCall{ID: "run.1", CellID: "run", Tool: tool, Approval: approval, Input: json.RawMessage(input), Scope: host.Scope{AgentID: "mcp"}}}
 }
 
 func TestQuestionText(t *testing.T) {

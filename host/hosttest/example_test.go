@@ -34,7 +34,7 @@ func Example() {
 	fmt.Println(res.Status, store.Len(), gate.Stats().Open)
 	clock.Advance(10 * time.Minute)
 	gate.Release(`"done"`)
-	res, err = r.Wait(context.Background(), host.WaitInput{RunID: res.RunID})
+	res, err = r.Wait(context.Background(), host.WaitInput{CellID: res.CellID})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -78,10 +78,10 @@ func count(list []*commonpb.KeyValue) int64 {
 func TestCount(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	got := rendered(t,
-		host.TraceEvent{Time: at, Event: host.EventExecStart, RunID: "r", CallID: "x"},
-		host.TraceEvent{Time: at, Event: host.EventSearch, RunID: "r", ParentID: "x", Count: 40},
-		host.TraceEvent{Time: at, Event: host.EventCallDenied, RunID: "r", ParentID: "x", Tool: "a:b:c", Count: 3},
-		host.TraceEvent{Time: at, Event: host.EventExecEnd, RunID: "r", CallID: "x"})
+		host.TraceEvent{Time: at, Event: host.EventExecStart, CellID: "r", CallID: "x"},
+		host.TraceEvent{Time: at, Event: host.EventSearch, CellID: "r", ParentID: "x", Count: 40},
+		host.TraceEvent{Time: at, Event: host.EventCallDenied, CellID: "r", ParentID: "x", Tool: "a:b:c", Count: 3},
+		host.TraceEvent{Time: at, Event: host.EventExecEnd, CellID: "r", CallID: "x"})
 	exec, denied := got["execute_tool exec"], got["execute_tool c"]
 	if exec == nil || denied == nil || len(exec.Events) != 1 || count(exec.Events[0].Attributes) != 40 || count(denied.Attributes) != 3 || count(exec.Attributes) != 0 {
 		t.Errorf("exec %v, denied %v", exec, denied)

@@ -35,11 +35,11 @@ func TestHost(t *testing.T) {
 	defer r.Close()
 	res, err := r.Exec(t.Context(), host.ExecInput{CallID: "x1", Code: `await tools.ship({}); await yield_control();
 try { await tools.call("cloister:core:secret", {}) } catch (e) { return e.code }`})
-	if err != nil || res.RunID == "" {
+	if err != nil || res.CellID == "" {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	id := res.RunID
-	if res, err = r.Wait(t.Context(), host.WaitInput{RunID: id, CallID: "x2"}); err != nil || string(res.Value) != `"unknown_tool"` {
+	id := res.CellID
+	if res, err = r.Wait(t.Context(), host.WaitInput{CellID: id, CallID: "x2"}); err != nil || string(res.Value) != `"unknown_tool"` {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	if err := x.Shutdown(t.Context()); err != nil {

@@ -52,7 +52,7 @@ var ignoreIDs = cmpopts.IgnoreFields(span{}, "Trace", "ID")
 // run is what a run with calls of all kinds tells, in order.
 func runEvents() []host.TraceEvent {
 	e := func(ms int, event host.EventName, more host.TraceEvent) host.TraceEvent {
-		more.Time, more.Event, more.RunID = at(ms), event, "run_1"
+		more.Time, more.Event, more.CellID = at(ms), event, "run_1"
 		more.AgentID, more.SessionID, more.AgentRunID = "agent", "session", "turn"
 		return more
 	}
@@ -221,19 +221,19 @@ func TestHostileEvents(t *testing.T) {
 	bad := "\xff\xfe\x00\x1b[31m\u202e" + strings.Repeat("x", 100_000)
 	for i := range 300 {
 		id := fmt.Sprint(i)
-		x.Emit(host.TraceEvent{Time: at(i), Event: "call.start", RunID: "r" + id, CallID: "c" + id, Tool: bad})
-		x.Emit(host.TraceEvent{Time: at(i), Event: "call.start", RunID: "same", CallID: "c" + id, ParentID: "c" + id, Tool: "mcp::"})
+		x.Emit(host.TraceEvent{Time: at(i), Event: "call.start", CellID: "r" + id, CallID: "c" + id, Tool: bad})
+		x.Emit(host.TraceEvent{Time: at(i), Event: "call.start", CellID: "same", CallID: "c" + id, ParentID: "c" + id, Tool: "mcp::"})
 		x.Emit(host.TraceEvent{Time: at(i), Event: "call.start", CallID: "d" + id, ParentID: "d" + fmt.Sprint(i-1)})
 	}
 	for _, e := range []host.TraceEvent{
-		{Event: host.EventName(bad), RunID: bad, CallID: bad, ParentID: bad, Namespace: bad, Status: bad},
-		{Event: "call.end", RunID: "q", CallID: "c", Status: bad, DurationMs: math.Inf(1), OutputBytes: -1},
-		{Event: "call.end", RunID: "q", CallID: "c", Status: "known-secret-value", DurationMs: math.NaN()},
-		{Event: "call.denied", RunID: "q", CallID: "c", Rule: "token=known-secret-value password: hunter22", Tool: "known-secret-value"},
-		{Event: "approval.decided", RunID: "q", CallID: "c", Status: "", By: "known-secret-value", DurationMs: -5},
-		{Event: "wait.end", RunID: "q", DurationMs: math.MaxFloat64, Time: time.Unix(1<<40, 0)},
-		{Event: "exec.start", RunID: "q2", CallID: "x"},
-		{Event: "exec.start", RunID: "q2", CallID: "x"},
+		{Event: host.EventName(bad), CellID: bad, CallID: bad, ParentID: bad, Namespace: bad, Status: bad},
+		{Event: "call.end", CellID: "q", CallID: "c", Status: bad, DurationMs: math.Inf(1), OutputBytes: -1},
+		{Event: "call.end", CellID: "q", CallID: "c", Status: "known-secret-value", DurationMs: math.NaN()},
+		{Event: "call.denied", CellID: "q", CallID: "c", Rule: "token=known-secret-value password: hunter22", Tool: "known-secret-value"},
+		{Event: "approval.decided", CellID: "q", CallID: "c", Status: "", By: "known-secret-value", DurationMs: -5},
+		{Event: "wait.end", CellID: "q", DurationMs: math.MaxFloat64, Time: time.Unix(1<<40, 0)},
+		{Event: "exec.start", CellID: "q2", CallID: "x"},
+		{Event: "exec.start", CellID: "q2", CallID: "x"},
 		{},
 	} {
 		x.Emit(e)
@@ -256,8 +256,8 @@ func TestHostileEvents(t *testing.T) {
 func TestExpire(t *testing.T) {
 	c := newCollector(t, nil)
 	x := newExporter(t, otel.Options{Endpoint: c.URL, OpenTTL: 1, Interval: 10 * time.Millisecond})
-	x.Emit(host.TraceEvent{Time: at(0), Event: "exec.start", RunID: "r", CallID: "x"})
-	x.Emit(host.TraceEvent{Time: at(5), Event: "search", RunID: "r", ParentID: "x"})
+	x.Emit(host.TraceEvent{Time: at(0), Event: "exec.start", CellID: "r", CallID: "x"})
+	x.Emit(host.TraceEvent{Time: at(5), Event: "search", CellID: "r", ParentID: "x"})
 	waittest.Until(t, "a span is sent, at the next tick after a second", func() bool { return x.Stats().SentSpans > 0 })
 	s := shown(c.all())[0]
 	if s.Attrs["cloister.unfinished"] != true || s.Ms != 5 {
@@ -278,7 +278,7 @@ func TestEmitNeverBlocks(t *testing.T) {
 	defer close(stop)
 	x := newExporter(t, otel.Options{Endpoint: c.URL, QueueSize: 50, Interval: time.Millisecond})
 	for i := range 20_000 {
-		x.Emit(host.TraceEvent{Time: at(i), Event: "call.denied", RunID: "r", CallID: fmt.Sprint(i), Rule: "r"})
+		x.Emit(host.TraceEvent{Time: at(i), Event: "call.denied", CellID: "r", CallID: fmt.Sprint(i), Rule: "r"})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -325,7 +325,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCollector(t, answer)
 			x := newExporter(t, otel.Options{Endpoint: c.URL + "/in/here", Headers: otel.Headers{"X-Key": secret, "Authorization": "Bearer " + secret + "2"}})
-			x.Emit(host.TraceEvent{Time: at(0), Event: "abort", RunID: "r"})
+			x.Emit(host.TraceEvent{Time: at(0), Event: "abort", CellID: "r"})
 			err := x.Shutdown(t.Context())
 			if !errors.Is(err, otel.ErrExport) {
 				t.Fatalf("error %v", err)
@@ -353,7 +353,7 @@ func TestRetryAfter(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	x := newExporter(t, otel.Options{Endpoint: c.URL})
-	x.Emit(host.TraceEvent{Time: at(0), Event: "abort", RunID: "r"})
+	x.Emit(host.TraceEvent{Time: at(0), Event: "abort", CellID: "r"})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := x.Shutdown(ctx); !errors.Is(err, otel.ErrExport) || !errors.Is(err, context.DeadlineExceeded) {
@@ -415,7 +415,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
 	x := newExporter(t, otel.Options{Endpoint: c.URL})
-	x.Emit(host.TraceEvent{Time: at(0), Event: "abort", RunID: "r"})
+	x.Emit(host.TraceEvent{Time: at(0), Event: "abort", CellID: "r"})
 	if err := x.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -435,8 +435,8 @@ func TestHammer(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprint(w, "-", i)
-				x.Emit(host.TraceEvent{Time: at(i), Event: "exec.start", RunID: id, CallID: "x"})
-				x.Emit(host.TraceEvent{Time: at(i), Event: "exec.end", RunID: id, CallID: "x", Status: "completed"})
+				x.Emit(host.TraceEvent{Time: at(i), Event: "exec.start", CellID: id, CallID: "x"})
+				x.Emit(host.TraceEvent{Time: at(i), Event: "exec.end", CellID: id, CallID: "x", Status: "completed"})
 				if i%50 == 0 {
 					if err := x.Flush(t.Context()); err != nil {
 						t.Error(err)

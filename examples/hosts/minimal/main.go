@@ -109,7 +109,7 @@ func run(ctx context.Context, out io.Writer, pluginDirs []string) error {
 	res, err := r.Exec(ctx, host.ExecInput{Code: cell, Language: host.TypeScript})
 	for err == nil && res.Status == guestabi.StatusWaiting {
 		// An agent would give this result to its model, which calls wait.
-		res, err = r.Wait(ctx, host.WaitInput{RunID: res.RunID})
+		res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID})
 	}
 	if err != nil {
 		return err
