@@ -63,19 +63,6 @@ func CallFrom(ctx context.Context) (*ToolCall, bool) {
 	return c.tc, true
 }
 
-// ReportProgress hands a tool's progress to RunOptions.OnProgress. It does
-// nothing outside of a tool call. Progress is any value that makes sense to the
-// embedding program.
-func ReportProgress(ctx context.Context, progress any) {
-	c := callOf(ctx)
-	if c == nil {
-		return
-	}
-	if f := c.run.o.OnProgress; f != nil {
-		c.run.h.contain("OnProgress", func() { f(c.tc, progress) })
-	}
-}
-
 // work dispatches a cell's call for its loop.
 func (c *call) work(ctx context.Context, req *guestloop.Request) guestloop.Outcome {
 	c.req = req

@@ -84,7 +84,7 @@ var callbacks = []struct {
 		ro.ClientTools, ro.OnClientCall = pick, func(host.PendingToolCall) { _ = m.do() }
 	}},
 	{"OnProgress", "return await tools.busy({})", []badly{panics, hung}, func(_ *host.Options, ro *host.RunOptions, m *mischief) {
-		ro.OnProgress = func(*host.ToolCall, any) { _ = m.do() }
+		ro.OnProgress = func(*host.ToolCall, host.Progress) { _ = m.do() }
 	}},
 	{"OnEvent", "return await tools.echo({ a: 1 })", []badly{panics}, func(_ *host.Options, ro *host.RunOptions, m *mischief) {
 		ro.OnEvent = func(host.TraceEvent) { _ = m.do() }

@@ -98,7 +98,7 @@ func TestProgress(t *testing.T) {
 	h := newHost(t, host.Options{Tools: []host.RawTool{reporter}})
 	var mu sync.Mutex
 	var got []string
-	r := newRun(t, h, host.RunOptions{OnProgress: func(c *host.ToolCall, p any) {
+	r := newRun(t, h, host.RunOptions{OnProgress: func(c *host.ToolCall, p host.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, fmt.Sprint(c.Tool, c.ParentID, p))

@@ -331,7 +331,7 @@ func ExampleReportProgress() {
 		call, _ := host.CallFrom(ctx)
 		return json.Marshal(call.Name)
 	}}
-	r, done := exampleRun(host.RunOptions{OnProgress: func(c *host.ToolCall, p any) { fmt.Println(c.Tool, p) }}, tool)
+	r, done := exampleRun(host.RunOptions{OnProgress: func(c *host.ToolCall, p host.Progress) { fmt.Println(c.Tool, p) }}, tool)
 	defer done()
 	res, err := r.Exec(context.Background(), host.ExecInput{Code: "return await tools.work({})"})
 	fmt.Println(string(res.Value), err)

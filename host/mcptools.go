@@ -155,7 +155,9 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
 	ref := &toolRef{approval: t.Approval, mcp: true, original: t}
 	ref.invoke = func(ctx context.Context, c *call) (json.RawMessage, error) {
-		res, err := s.Client.CallTool(ctx, t, c.tc.Input, func(p MCPProgress) { ReportProgress(ctx, &p) })
+		res, err := s.Client.CallTool(ctx, t, c.tc.Input, func(p MCPProgress) {
+			ReportProgress(ctx, Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+		})
 		if err != nil {
 			return nil, err
 		}

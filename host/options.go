@@ -118,8 +118,8 @@ type RunOptions struct {
 	// OnEvent is told of this run's trace events, beside Options.Trace, from many
 	// goroutines. It must not block for long: it is on the path of every call.
 	OnEvent func(e TraceEvent)
-	// OnProgress receives what tools report with ReportProgress, and *MCPProgress of MCP tools.
-	OnProgress func(call *ToolCall, progress any)
+	// OnProgress receives what Go tools report with ReportProgress, and what plugins and MCP servers report.
+	OnProgress func(call *ToolCall, p Progress)
 }
 
 // Hooks are called around cells and nested calls, each in a goroutine that holds up nobody but its own cell or

@@ -104,16 +104,16 @@ func TestInputsThatWait(t *testing.T) {
 	r := setup(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{MaxPendingToolCalls: 1, TimeoutMs: 60_000}})
 	res := exec(t, r, `
 		let refused = 0, message = '';
-		for (let i = 0; i < 40; i++) {
-			tools.slow({ s: 'x'.repeat(4 << 20) }).catch((e) => { if (e.code === 'too_many_pending_tool_calls') { refused++; message = e.message } });
+		for (let i = 0; i < 12; i++) {
+			tools.slow({ s: 'x'.repeat(12 << 20) }).catch((e) => { if (e.code === 'too_many_pending_tool_calls') { refused++; message = e.message } });
 			await tools.search('x');
 		}
 		text(message);
 		await yield_control();
 		return refused;`)
 	wantWaiting(t, res, guestabi.WaitYield)
-	if n := len(res.Pending); n == 0 || n > 20 {
-		t.Errorf("%d calls with 4 MiB each are open", n)
+	if n := len(res.Pending); n == 0 || n > 6 {
+		t.Errorf("%d calls with 12 MiB each are open", n)
 	}
 	if got := texts(res); len(got) != 1 || !contains(got[0], "bytes") {
 		t.Errorf("the refusal says %q", got)

@@ -21,7 +21,9 @@ const MaxCallsInCall = 1000
 type pluginEnv struct{ run *Run }
 
 // Progress implements plugins.Env.
-func (pluginEnv) Progress(ctx context.Context, p guestabi.ProgressRequest) { ReportProgress(ctx, p) }
+func (pluginEnv) Progress(ctx context.Context, p guestabi.ProgressRequest) {
+	ReportProgress(ctx, Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+}
 
 // CallTool implements plugins.Env: the call goes through the dispatcher like any
 // other.

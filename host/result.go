@@ -36,7 +36,7 @@ type Result struct {
 	// Value is the JSON of a completed cell's value; null if it returned none.
 	Value json.RawMessage
 	// CellID, Waiting and Pending are set while the run is waiting.
-	CellID   string
+	CellID  string
 	Waiting guestabi.WaitReason
 	Pending []PendingToolCall
 	// Message is set while the run waits for approval: one sentence for people on what waits, and

@@ -14,7 +14,7 @@ import (
 type TraceEvent struct {
 	Time time.Time `json:"time"`
 	// Event says what happened, and with that which of the other fields are set.
-	Event EventName `json:"event"`
+	Event  EventName `json:"event"`
 	CellID string    `json:"runId"`
 	// CallID and ParentID relate a nested call to the exec that made it.
 	CallID   string `json:"callId,omitempty"`

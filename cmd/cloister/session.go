@@ -87,7 +87,7 @@ type sessionOptions struct {
 	host host.Options // fields that neither the flags nor the configuration set
 	// limits changes the settings of code mode.
 	limits     func(*host.CodeModeConfig) error
-	onProgress func(*host.ToolCall, any)
+	onProgress func(*host.ToolCall, host.Progress)
 	plugins    plugins.LoadOptions // callbacks
 	// mustRun says that code mode has to be on.
 	mustRun bool

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -148,15 +147,10 @@ func (u *ui) Emit(e host.TraceEvent) {
 }
 
 // report takes what a tool says about its progress.
-func (u *ui) report(_ *host.ToolCall, progress any) {
-	var text string
-	switch p := progress.(type) {
-	case string:
-		text = p
-	case json.RawMessage:
-		text = string(p)
-	default:
-		text = string(marshalPlain(p))
+func (u *ui) report(_ *host.ToolCall, p host.Progress) {
+	text := p.String()
+	if p.Value != nil {
+		text = string(marshalPlain(p.Value))
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()

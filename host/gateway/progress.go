@@ -128,21 +128,13 @@ func (l *liveCalls) event(e *host.TraceEvent) {
 }
 
 // progress takes what a tool reports of itself.
-func (l *liveCalls) progress(call *host.ToolCall, p any) {
+func (l *liveCalls) progress(call *host.ToolCall, p host.Progress) {
 	if l.some.Load() == 0 {
 		return
 	}
-	var text string
-	switch p := p.(type) {
-	case *host.MCPProgress:
-		text = p.Message
-		if text == "" || p.Total > 0 {
-			text = strings.TrimSpace(fmt.Sprintf("%s %v of %v", text, p.Progress, p.Total))
-		}
-	case string:
-		text = p
-	default:
-		raw, err := json.Marshal(p)
+	text := p.String()
+	if p.Value != nil {
+		raw, err := json.Marshal(p.Value)
 		if err != nil {
 			return
 		}

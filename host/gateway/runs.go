@@ -121,7 +121,7 @@ func (s *session) runOptions() host.RunOptions {
 			event(e)
 		}
 	}
-	o.OnProgress = func(call *host.ToolCall, p any) {
+	o.OnProgress = func(call *host.ToolCall, p host.Progress) {
 		s.live.progress(call, p)
 		if progress != nil {
 			progress(call, p)
