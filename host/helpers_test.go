@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -15,12 +16,14 @@ import (
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/internal/waittest"
+	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 // newHost makes a host with code mode on and, if o has no tools, one that echoes. It is
 // closed at the end of the test. A test that says nothing of time has a minute for each exec
-// and wait, since how long they take is up to whatever else the machine does. The engine is
-// not loaded yet: a test with a short limit warms its run up first.
+// and wait, since how long they take is up to whatever else the machine does. The hosts of all
+// tests share an engine, unless one asks for its own; templates are not made yet: a test with a
+// short limit warms its run up first.
 func newHost(t testing.TB, o host.Options) *host.Host {
 	t.Helper()
 	o.CodeMode.Enabled = true
@@ -29,6 +32,12 @@ func newHost(t testing.TB, o host.Options) *host.Host {
 	}
 	if o.Tools == nil {
 		o.Tools = []host.RawTool{hosttest.Echo("echo")}
+	}
+	if o.Engine == nil && o.EngineWasm == nil && o.CacheDir == "" && !o.PlainMemory {
+		var err error
+		if o.Engine, err = sharedEngine(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	h, err := host.New(t.Context(), &o)
 	if err != nil {
@@ -41,6 +50,9 @@ func newHost(t testing.TB, o host.Options) *host.Host {
 	})
 	return h
 }
+
+// sharedEngine is the engine of hosts that do not ask for their own. It lives as long as the tests.
+var sharedEngine = sync.OnceValues(func() (*quickjs.Engine, error) { return quickjs.Load(context.Background(), nil) })
 
 // scope is the scope of runs in tests that do not care.
 var scope = host.RunOptions{AgentID: "agent", AgentRunID: "agent-run", SessionID: "session", SessionKey: "key", Sender: "sender", Channel: "channel"}

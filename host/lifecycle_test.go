@@ -14,6 +14,7 @@ import (
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
+	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 // spinning is a tool by which a cell tells that it runs, and a loop that only an
@@ -430,6 +431,33 @@ func TestManyCatalogs(t *testing.T) {
 func TestLeastMemory(t *testing.T) {
 	r := setup(t, host.Options{CodeMode: host.CodeModeConfig{MemoryLimitBytes: 1}})
 	wantValue(t, exec(t, r, "const r = await Promise.all([1, 2, 3].map((n) => tools.echo({ n, s: 'x'.repeat(1000) }))); await tools.search('x'); return r.length"), "3")
+}
+
+// TestSharedEngine: hosts may share an engine, which is not theirs to close.
+func TestSharedEngine(t *testing.T) {
+	e, err := quickjs.Load(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := newHost(t, host.Options{Engine: e}), newHost(t, host.Options{Engine: e})
+	wantValue(t, exec(t, newRun(t, a, host.RunOptions{}), "return 1"), "1")
+	res := exec(t, newRun(t, b, host.RunOptions{}), yieldOnce)
+	wantWaiting(t, res, guestabi.WaitYield)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, wait(t, newRun(t, b, host.RunOptions{}), res.CellID), "42")
+	wantValue(t, exec(t, newRun(t, newHost(t, host.Options{Engine: e}), host.RunOptions{}), "return 2"), "2")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c := newHost(t, host.Options{Engine: e})
+	if res, err := newRun(t, c, host.RunOptions{}).Exec(t.Context(), host.ExecInput{Code: "return 3"}); err == nil && res.Status == guestabi.StatusCompleted {
+		t.Error("a cell ran on an engine that is closed")
+	}
 }
 
 // failing is a reader and a writer that fails.
