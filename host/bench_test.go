@@ -2,7 +2,11 @@ package host_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
@@ -66,5 +70,38 @@ func BenchmarkEnforceSurface(b *testing.B) {
 		if err := r.EnforceSurface(payload); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkReturnBesideSuspending is a cell that returns at once, beside eight that yield with 30 MB of random
+// numbers each and go on: what a neighbour's suspension costs. It reports percentiles, in milliseconds.
+func BenchmarkReturnBesideSuspending(b *testing.B) {
+	r := setup(b, host.Options{CodeMode: host.CodeModeConfig{TimeoutMs: 60_000, MaxSnapshotBytes: 64 << 20}})
+	ctx, cancel := context.WithCancel(b.Context())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				res, err := r.Exec(ctx, host.ExecInput{Code: "const a = new Float64Array(30 << 17); for (let i = 0; i < a.length; i += 7) a[i] = Math.random(); await yield_control(); return a.length"})
+				for err == nil && res.Status == guestabi.StatusWaiting {
+					res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID})
+				}
+			}
+		})
+	}
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if res, err := r.Exec(b.Context(), host.ExecInput{Code: "return 1"}); err != nil || res.Status != guestabi.StatusCompleted {
+			b.Fatalf("%+v, %v", res, err)
+		}
+		took = append(took, time.Since(start))
+		time.Sleep(2 * time.Millisecond)
+	}
+	cancel()
+	wg.Wait()
+	slices.Sort(took)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(took[len(took)*p/100].Seconds()*1000, fmt.Sprintf("p%d-ms", p))
 	}
 }

@@ -21,6 +21,7 @@ type toolRef struct {
 	timeout         time.Duration
 	client          bool           // executed by the caller of Exec
 	mcp             bool           // a tool, resource or prompt of an MCP server
+	strict          bool           // what invoke returns has been checked to be strict JSON
 	original        *MCPTool       // as the server has it; nil for resources and prompts
 	structured      *schema.Schema // of an MCP tool's structuredContent
 	definition      func() string  // hash of what the tool says of itself
@@ -57,7 +58,7 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
 	name := t.Name
 	// The plugin bounds the time itself: what waits for a person does not count.
-	ref := &toolRef{approval: Approval(t.Approval), plugin: p}
+	ref := &toolRef{approval: Approval(t.Approval), plugin: p, strict: true}
 	ref.prepare = func(ctx context.Context, r *Run) error {
 		_, err := r.instance(ctx, p)
 		return err

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -167,28 +169,33 @@ func envelopeAnswer(out []byte) (json.RawMessage, error) {
 	if len(out) == 0 {
 		return nil, errors.New(`it wrote no output; write {"abi":1,"value":…} or {"abi":1,"error":{…}}`)
 	}
-	// The version first: an answer of a newer one may look like anything.
-	var version struct {
-		ABI int `json:"abi"`
+	// A guestabi.PluginResponse, read once and leniently: the version decides first, since an answer of a newer one
+	// may look like anything.
+	var res struct {
+		ABI   int                        `json:"abi"`
+		Value json.RawMessage            `json:"value"`
+		Error json.RawMessage            `json:"error"`
+		More  map[string]json.RawMessage `json:",embed"`
 	}
-	if err := schema.DecodeInto(out, &version, &schema.DecodeOptions{AllowUnknown: true}); err != nil {
+	if err := schema.DecodeInto(out, &res, &schema.DecodeOptions{AllowUnknown: true}); err != nil {
 		return nil, err
 	}
 	switch {
-	case version.ABI > ABIVersion:
-		return nil, fmt.Errorf("it answers in ABI version %d, this host speaks %d; update Cloister, or build the plugin for version %d", version.ABI, ABIVersion, ABIVersion)
-	case version.ABI != ABIVersion:
+	case res.ABI > ABIVersion:
+		return nil, fmt.Errorf("it answers in ABI version %d, this host speaks %d; update Cloister, or build the plugin for version %d", res.ABI, ABIVersion, ABIVersion)
+	case res.ABI != ABIVersion:
 		return nil, fmt.Errorf(`its answer has no "abi": %d`, ABIVersion)
-	}
-	var res guestabi.PluginResponse
-	if err := schema.DecodeInto(out, &res, nil); err != nil {
-		return nil, err
-	}
-	switch {
-	case res.Error != nil && res.Value != nil:
-		return nil, errors.New("its answer has both a value and an error")
-	case res.Error != nil:
-		return nil, toolError(*res.Error)
+	case len(res.More) > 0:
+		return nil, fmt.Errorf("its answer has the unknown property %q", slices.Sorted(maps.Keys(res.More))[0])
+	case res.Error != nil && string(res.Error) != "null":
+		if res.Value != nil {
+			return nil, errors.New("its answer has both a value and an error")
+		}
+		var f guestabi.PluginFailure
+		if err := schema.DecodeInto(res.Error, &f, &schema.DecodeOptions{Checked: true}); err != nil {
+			return nil, err
+		}
+		return nil, toolError(f)
 	case res.Value == nil:
 		return nil, errors.New("its answer has neither a value nor an error")
 	}

@@ -328,3 +328,16 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkEnvelope opens an answer with a megabyte of rows.
+func BenchmarkEnvelope(b *testing.B) {
+	row := `{"id":12345,"name":"a row of a table","price":12.5,"tags":["one","two","three"],"note":null}`
+	answer := []byte(`{"abi":1,"value":[` + row + strings.Repeat(","+row, 1<<20/len(row)) + `]}`)
+	b.SetBytes(int64(len(answer)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := envelopeAnswer(answer); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
