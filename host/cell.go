@@ -20,9 +20,9 @@ type cell struct {
 	h        *Host
 	run      *Run
 	id       string
-	parentID string // id of the exec call
-	code     string // JavaScript
-	tmpl     *templateRef
+	parentID string       // id of the exec call
+	code     string       // JavaScript
+	tmpl     *templateRef // once there is a machine
 	loop     *guestloop.Loop
 	value    json.RawMessage // what the program returned, once it is written
 	calls    int             // numbers the calls
@@ -49,13 +49,13 @@ const (
 // wait.
 const approvalGrace = 50 * time.Millisecond
 
-func (r *Run) newCell(parentID, source, code string, tmpl *templateRef) (*cell, error) {
+func (r *Run) newCell(parentID, source, code string) (*cell, error) {
 	h := r.h
 	id, err := h.newID("run_")
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{h: h, run: r, id: id, parentID: parentID, code: code, tmpl: tmpl}
+	c := &cell{h: h, run: r, id: id, parentID: parentID, code: code}
 	c.diagnosis = diagnosis{run: r, source: source}
 	c.report.max = h.cfg.MaxOutputBytes
 	c.files.budget = &h.budget
@@ -65,15 +65,9 @@ func (r *Run) newCell(parentID, source, code string, tmpl *templateRef) (*cell, 
 			MaxOpen:     h.cfg.MaxPendingToolCalls * QueuedPerPending,
 			MaxInFlight: h.cfg.MaxPendingToolCalls, MaxHeld: maxHeld, MaxBatch: maxBatch, MaxOutbox: maxOutbox,
 		},
-		NewVM: func(ctx context.Context) (*quickjs.VM, error) {
-			vm, err := tmpl.NewVM(ctx, h.vmOptions())
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", errNoMachine, err)
-			}
-			return vm, nil
-		},
+		NewVM: c.newVM,
 		Restore: func(ctx context.Context, snapshot []byte) (*quickjs.VM, []quickjs.Value, error) {
-			return tmpl.Restore(ctx, snapshot, &quickjs.VMOptions{Now: h.now})
+			return c.tmpl.Restore(ctx, snapshot, &quickjs.VMOptions{Now: h.now})
 		},
 		Panicked: func(p any) { h.panicked("cell", p) },
 	})
@@ -84,6 +78,27 @@ func (r *Run) newCell(parentID, source, code string, tmpl *templateRef) (*cell, 
 	}
 	r.cells[id] = c
 	return c, nil
+}
+
+// newVM makes the machine, and the template for it if nobody has made that yet.
+func (c *cell) newVM(ctx context.Context) (*quickjs.VM, error) {
+	tmpl, err := c.run.template(ctx)
+	var vm *quickjs.VM
+	if err == nil {
+		c.tmpl = tmpl
+		vm, err = tmpl.NewVM(ctx, c.h.vmOptions())
+	}
+	switch {
+	case err == nil:
+		return vm, nil
+	case errors.Is(err, quickjs.ErrEngineUnavailable): // never a reason to expose tools in another way
+		return nil, fail(guestabi.ReasonRuntimeUnavailable, "%v", err)
+	case errors.Is(err, ErrClosed):
+		return nil, fail(guestabi.ReasonAborted, "the host is closed")
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, fmt.Errorf("%w: %w", errNoMachine, err)
 }
 
 func (h *Host) vmOptions() *quickjs.VMOptions {
@@ -185,7 +200,9 @@ func (c *cell) Released() {
 	c.run.mu.Lock()
 	delete(c.run.cells, c.id)
 	c.run.mu.Unlock()
-	c.tmpl.release()
+	if c.tmpl != nil {
+		c.tmpl.release()
+	}
 }
 
 // completed says what makes a program fail that came to its end.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
-	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 // maxSource bounds a cell's source, in bytes.
@@ -117,44 +116,27 @@ type execution struct {
 // start prepares the cell and runs it. What comes before the guest heeds the deadline too.
 func (x *execution) start(ctx context.Context) (*Result, error) {
 	r := x.run
-	code, position, tmpl := x.source, (func(int, int) (int, int))(nil), r.readyTemplate()
-	if tmpl == nil || x.language == TypeScript || r.h.o.Hooks.BeforeExec != nil {
+	code, position := x.source, (func(int, int) (int, int))(nil)
+	if x.language == TypeScript || r.h.o.Hooks.BeforeExec != nil {
 		bctx, cancel := r.bind(ctx, x.until)
 		defer cancel()
-		res, err := func() (*Result, error) {
-			if bad := r.beforeExec(bctx, x); bad != nil {
+		if bad := r.beforeExec(bctx, x); bad != nil {
+			return r.late(ctx, bctx, bad)
+		}
+		if x.language == TypeScript {
+			t, bad := r.h.transform(bctx, x.source)
+			if bad != nil {
 				return r.late(ctx, bctx, bad)
 			}
-			if x.language == TypeScript {
-				t, bad := r.h.transform(bctx, x.source)
-				if bad != nil {
-					return r.late(ctx, bctx, bad)
-				}
-				code, position = t.Code, t.Position
-			}
-			if tmpl == nil {
-				var err error
-				if tmpl, err = r.template(bctx); err != nil {
-					return r.engineFailure(ctx, bctx, err)
-				}
-			}
-			return nil, nil
-		}()
-		if res != nil || err != nil {
-			if tmpl != nil {
-				tmpl.release()
-			}
-			return res, err
+			code, position = t.Code, t.Position
 		}
 	}
 	if err := r.h.running.takeUntil(ctx, r.ctx, x.until); err != nil {
-		tmpl.release()
 		return r.late(ctx, ctx, fail(guestabi.ReasonTimeout, "%d programs run at once already, and none of them ended in time; try again", cap(r.h.running)))
 	}
-	c, err := r.newCell(x.callID, x.source, code, tmpl)
+	c, err := r.newCell(x.callID, x.source, code)
 	if err != nil {
 		r.h.running.give()
-		tmpl.release()
 		if errors.Is(err, errRunClosed) {
 			return r.failure(fail(guestabi.ReasonAborted, "the run has ended")), nil
 		}
@@ -163,7 +145,7 @@ func (x *execution) start(ctx context.Context) (*Result, error) {
 	c.slot.release = r.h.running.give
 	c.position, x.cell = position, c
 	r.stamp(&TraceEvent{Event: EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
-	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, Compute: r.h.timeout(), EndWithCaller: true})
+	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, Compute: r.h.timeout(), EndWithCaller: true, Apart: !r.templateReady()})
 	if err != nil { // it was aborted before it began
 		return r.failure(fail(guestabi.ReasonAborted, "the run was aborted")), nil
 	}
@@ -209,18 +191,4 @@ func (r *Run) late(ctx, bctx context.Context, bad *runError) (*Result, error) {
 		return r.failure(fail(guestabi.ReasonTimeout, "the time was up before the program could start; try again")), nil
 	}
 	return r.failure(bad), nil
-}
-
-// engineFailure sorts errors of making a template: a missing engine is the run's
-// failure, and never a reason to expose tools in another way.
-func (r *Run) engineFailure(ctx, bctx context.Context, err error) (*Result, error) {
-	switch {
-	case errors.Is(err, quickjs.ErrEngineUnavailable):
-		return r.failure(fail(guestabi.ReasonRuntimeUnavailable, "%v", err)), nil
-	case errors.Is(err, ErrClosed):
-		return r.failure(fail(guestabi.ReasonAborted, "the host is closed")), nil
-	case bctx.Err() != nil:
-		return r.late(ctx, bctx, fail(guestabi.ReasonTimeout, "the engine was not ready in time; try again"))
-	}
-	return nil, err
 }

@@ -49,7 +49,7 @@ func (r *Run) Receive(outbox []byte) (Received, error) {
 	if _, err := r.buildNamespaces(r.ctx); err != nil {
 		return Received{}, err
 	}
-	c, err := r.newCell("fuzz", "", "", nil)
+	c, err := r.newCell("fuzz", "", "")
 	if err != nil {
 		return Received{}, err
 	}

@@ -82,6 +82,7 @@ func warm(t testing.TB, r *host.Run) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		res, _ = waitToEnd(t, r, res, 0)
 		if res.Status == guestabi.StatusCompleted {
 			return
 		}

@@ -68,24 +68,20 @@ func (c *templateCache) get(ctx context.Context, key string, build func() (*quic
 	return ref, nil
 }
 
-// ready gives the template for key if it was made.
-func (c *templateCache) ready(key string) *templateRef {
+// ready says whether the template for key was made.
+func (c *templateCache) ready(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ref := c.byKey[key]
-	if ref == nil || c.closed {
-		return nil
+	if ref == nil {
+		return false
 	}
 	select {
 	case <-ref.ready:
+		return ref.err == nil
 	default:
-		return nil
+		return false
 	}
-	if ref.err != nil {
-		return nil
-	}
-	ref.useLocked()
-	return ref
 }
 
 // useLocked counts a user in, under the cache's lock.
@@ -154,13 +150,10 @@ func (c *templateCache) close() {
 	}
 }
 
-// readyTemplate gives the template for this run's catalog if nothing is left to do for it.
-func (r *Run) readyTemplate() *templateRef {
+// templateReady says that nothing is left to do for the template of this run's catalog.
+func (r *Run) templateReady() bool {
 	ns := r.spaces.get()
-	if ns == nil {
-		return nil
-	}
-	return r.h.templates.ready(r.catalogKey + ns.key)
+	return ns != nil && r.h.templates.ready(r.catalogKey+ns.key)
 }
 
 // template gives the template for this run's catalog, made if need be, as far as ctx allows.

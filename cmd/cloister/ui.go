@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -149,7 +150,9 @@ func (u *ui) Emit(e host.TraceEvent) {
 // report takes what a tool says about its progress.
 func (u *ui) report(_ *host.ToolCall, p host.Progress) {
 	text := p.String()
-	if p.Value != nil {
+	if raw, ok := p.Value.(json.RawMessage); ok {
+		text = string(raw)
+	} else if p.Value != nil {
 		text = string(marshalPlain(p.Value))
 	}
 	u.mu.Lock()

@@ -262,6 +262,9 @@ func (l *Loop) start() error {
 	if l.guest.VM, err = l.o.NewVM(l.guestContext()); err != nil {
 		return err
 	}
+	l.mu.Lock()
+	l.mu.since = time.Now() // what the machine is made of is not the program's time
+	l.mu.Unlock()
 	l.guest.VM.SetDeadline(l.turnEnds())
 	if l.guest.Main, err = l.o.Program.Start(l.guestContext(), l.guest.VM); err != nil {
 		return err

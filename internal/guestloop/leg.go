@@ -14,6 +14,9 @@ type Leg struct {
 	// EndWithCaller ends the program, as the cause, when Run's context ends. Without it the
 	// program is left suspended.
 	EndWithCaller bool
+	// Apart says that the start of the program may take long, so that not even its first turn is
+	// made in the goroutine of Run.
+	Apart bool
 	// Attached, if set, is called when the program is this leg's, before anything else.
 	Attached func()
 }
@@ -61,7 +64,7 @@ func (l *Loop) Run(ctx context.Context, o Leg) (Stop, error) {
 	switch {
 	case !mine:
 	case o.EndWithCaller:
-		if time.Now().Add(o.Compute).After(o.Until.Add(killSlack)) {
+		if o.Apart || time.Now().Add(o.Compute).After(o.Until.Add(killSlack)) {
 			go l.drive() // it may compute longer than the caller may wait
 			break
 		}
