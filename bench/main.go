@@ -144,6 +144,11 @@ var filler = strings.Repeat("x", 1<<20)
 
 // newRun makes a host with the echo tool that the cells call.
 func newRun(ctx context.Context, cfg host.CodeModeConfig, tools ...host.RawTool) (*host.Host, *host.Run, error) {
+	return newRunOn(ctx, cfg, nil, tools...)
+}
+
+// newRunOn is newRun with a store for suspended cells.
+func newRunOn(ctx context.Context, cfg host.CodeModeConfig, store host.SnapshotStore, tools ...host.RawTool) (*host.Host, *host.Run, error) {
 	cfg.Enabled = true
 	echo := host.Tool("echo", "Give back the number, and a text of the given size.", func(_ context.Context, in echoIn) (echoOut, error) {
 		if in.Size < 0 || in.Size > len(filler) {
@@ -151,7 +156,7 @@ func newRun(ctx context.Context, cfg host.CodeModeConfig, tools ...host.RawTool)
 		}
 		return echoOut{N: in.N, Text: filler[:in.Size]}, nil
 	})
-	h, err := host.New(ctx, &host.Options{CodeMode: cfg, Tools: append(tools, echo)})
+	h, err := host.New(ctx, &host.Options{CodeMode: cfg, Snapshots: store, Tools: append(tools, echo)})
 	if err != nil {
 		return nil, nil, err
 	}

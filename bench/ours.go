@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/hosttest"
 )
 
 const us = "Cloister"
@@ -107,16 +108,27 @@ const state = { rows: [1, 2, 3].map((n) => ({ n, name: "row " + n })), note: "ke
 await yield_control();
 return { rows: state.rows.length, note: state.note };`
 
-// suspend measures exec to a suspension, snapshot, restore and end, and the
-// snapshot's size.
+// suspend measures exec to a suspension and on to the end: with the machine parked, and with a store, so that state is
+// saved and restored; and the snapshot's size.
 func suspend(ctx context.Context, s settings) ([]row, error) {
-	h, r, err := newRun(ctx, host.CodeModeConfig{})
+	parked, _, err := suspendOn(ctx, s, nil)
 	if err != nil {
 		return nil, err
 	}
+	saved, bytes, err := suspendOn(ctx, s, hosttest.NewStore())
+	if err != nil {
+		return nil, err
+	}
+	return []row{summary("suspend, parked", "ms", parked), summary("suspend", "ms", saved), summary("snapshot", "bytes", []float64{bytes})}, nil
+}
+
+func suspendOn(ctx context.Context, s settings, store host.SnapshotStore) (samples []float64, bytes float64, err error) {
+	h, r, err := newRunOn(ctx, host.CodeModeConfig{}, store)
+	if err != nil {
+		return nil, 0, err
+	}
 	defer h.Close()
-	var bytes float64
-	samples, err := sample(s.box, func() error {
+	samples, err = sample(s.box, func() error {
 		res, err := r.Exec(ctx, host.ExecInput{Code: suspendCell})
 		if err != nil {
 			return err
@@ -124,7 +136,9 @@ func suspend(ctx context.Context, s settings) ([]row, error) {
 		if res.Status != "waiting" {
 			return errors.New("the cell did not suspend: " + res.Error)
 		}
-		bytes = float64(res.Telemetry.Snapshot.Bytes)
+		if snap := res.Telemetry.Snapshot; snap != nil {
+			bytes = float64(snap.Bytes)
+		}
 		if res, err = r.Wait(ctx, host.WaitInput{CellID: res.CellID}); err != nil {
 			return err
 		}
@@ -133,10 +147,7 @@ func suspend(ctx context.Context, s settings) ([]row, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return []row{summary("suspend", "ms", samples), summary("snapshot", "bytes", []float64{bytes})}, nil
+	return samples, bytes, err
 }
 
 // throughput runs rounds of three-call cells, many at a time.
@@ -209,8 +220,10 @@ func resident(ctx context.Context, _ settings) ([]row, error) {
 			return nil, errors.New("the cell did not suspend: " + res.Error)
 		}
 	}
-	each := (rss() - before) / runs / 1024
-	return []row{summary("suspended RSS", "KB", []float64{each})}, nil
+	each := func() float64 { return (rss() - before) / runs / 1024 }
+	parked := each()
+	time.Sleep(8 * time.Second) // what is idle is saved
+	return []row{summary("parked RSS", "KB", []float64{parked}), summary("suspended RSS", "KB", []float64{each()})}, nil
 }
 
 // rss is the process's resident memory in bytes, after a collection.
