@@ -29,10 +29,10 @@ type question struct {
 // maxQuestions bounds the open questions of a queue: over it, calls are refused.
 const maxQuestions = 10_000
 
-// Approve implements Options.Approve. It waits for Decide, or for ctx.
+// Approve implements Options.Approve. It waits for Decide, or for ctx. The call's input is kept as it is: the host gives each
+// approver a copy.
 func (q *ApprovalQueue) Approve(ctx context.Context, call *ToolCall) (Decision, error) {
 	c := *call
-	c.Input = slices.Clone(call.Input)
 	it := &question{PendingApproval{"approval_" + strings.ToLower(rand.Text()), &c, time.Now()}, make(chan Decision, 1)}
 	q.mu.Lock()
 	if len(q.open) >= maxQuestions {

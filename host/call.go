@@ -54,13 +54,15 @@ func callOf(ctx context.Context) *call {
 // bind gives the context of the call's hooks, questions and tool.
 func (c *call) bind(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
 
-// CallFrom gives the nested call that a tool or a hook is running for.
+// CallFrom gives a copy of the nested call that a tool, a hook or an approver is running for. Its input is shared and
+// must not be changed.
 func CallFrom(ctx context.Context) (*ToolCall, bool) {
 	c := callOf(ctx)
 	if c == nil {
 		return nil, false
 	}
-	return c.tc, true
+	tc := *c.tc
+	return &tc, true
 }
 
 // work dispatches a cell's call for its loop.

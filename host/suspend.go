@@ -55,7 +55,7 @@ func (c *cell) Computing() (any, error) {
 	}
 	c.keep()
 	res := c.result(&Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: guestabi.WaitPendingTools, Pending: c.pending()})
-	res.Message = "The program is still computing; call wait to go on"
+	res.Message = "The program is busy; call wait to go on"
 	return &ending{res: res}, nil
 }
 
