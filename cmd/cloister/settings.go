@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/cloister-wasm/cloister/host"
 	cedar "github.com/cloister-wasm/cloister/host/policy"
 	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/host/setup"
@@ -80,12 +79,6 @@ func placeFault(err error) error {
 func policySet(s *settings.Settings) (*cedar.Set, error) {
 	set, err := s.PolicySet()
 	return set, policyFault(err)
-}
-
-// toolPolicy is the policy of the configuration, or nil if it names none.
-func toolPolicy(s *settings.Settings) (host.Policy, error) {
-	p, err := s.ToolPolicy()
-	return p, policyFault(err)
 }
 
 func loadPolicyFiles(files []string) (*cedar.Set, error) {

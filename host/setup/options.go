@@ -103,7 +103,7 @@ func (o *Options) Validate() error {
 	var errs []error
 	ours := func(set bool, field, instead string) {
 		if set {
-			errs = append(errs, fmt.Errorf("Options.%s is decided by the settings: %s", field, instead))
+			errs = append(errs, fmt.Errorf("the settings decide Options.%s: %s", field, instead))
 		}
 	}
 	h := &o.Host

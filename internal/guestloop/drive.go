@@ -38,13 +38,13 @@ type move struct {
 }
 
 // drive runs the program until it has to wait. The caller holds the token and gives it up.
-func (l *Loop) drive() { l.driveAs(nil) }
+func (l *Loop) drive() { l.driveAs(context.Background(), false) }
 
 // driveHere is drive in the goroutine of Run, for turns that cannot outlast the leg: to wake another
 // goroutine, on another core whose caches know nothing of the guest, costs more than a small program. What may
 // take longer, work and suspension, goes to goroutines of its own. The end of caller interrupts the guest and ends
 // the program.
-func (l *Loop) driveHere(caller context.Context) { l.driveAs(caller) }
+func (l *Loop) driveHere(caller context.Context) { l.driveAs(caller, true) }
 
 // mergedContext ends with either of two contexts, for those who ask for Err, as a guest's checkpoints do. Its Done
 // and values are those of the first.
@@ -69,9 +69,8 @@ func (l *Loop) guestContext() context.Context {
 	return l.caller
 }
 
-// driveAs drives, in the goroutine of Run if caller is not nil.
-func (l *Loop) driveAs(caller context.Context) {
-	here := caller != nil
+// driveAs drives; here says that it does so in the goroutine of Run, whose context caller is.
+func (l *Loop) driveAs(caller context.Context, here bool) {
 	if here {
 		l.caller = mergedContext{l.ctx, caller}
 	}
