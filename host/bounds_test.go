@@ -113,7 +113,7 @@ func TestCallsAreCounted(t *testing.T) {
 // TestRunningCells: one more than may run waits for its place, and is told if there is none in time.
 func TestRunningCells(t *testing.T) {
 	gate := hosttest.NewGate("slow")
-	h := newHost(t, host.Options{Tools: []host.RawTool{gate.Tool()}, MaxRunningCells: 2, CodeMode: host.CodeModeConfig{TimeoutMs: 2000}})
+	h := newHost(t, host.Options{Tools: []host.RawTool{gate.Tool()}, MaxRunningCells: 2, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}})
 	r := newRun(t, h, host.RunOptions{})
 	warm(t, r)
 	ctx, cancel := context.WithCancel(t.Context())

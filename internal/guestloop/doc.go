@@ -25,9 +25,9 @@
 // Wall time ends a leg; computing time ends a program. For each leg the program may
 // compute for Leg.Compute, the host's work in its turns included; only that interrupts
 // it. When a leg's time is up while a turn is under way, Run returns and the turn goes
-// on to its end in the background, within what is left; the next leg counts from
-// there. So the wall clock kills nothing, and a program that only computes ends when both
-// clocks do.
+// on to its end in the background, for as long as a leg may compute from where it began;
+// the next leg counts from its end. So the wall clock kills nothing, and a program that
+// only computes ends when both clocks do.
 //
 // # Lock order
 //

@@ -209,12 +209,20 @@ func (l *Loop) turnLocked(s step) move {
 }
 
 // turnEndsLocked is when the turn under way is interrupted. The caller holds mu.
+//
+// Where the program has awaited nothing, its time and that of its leg end together. Where it has, the leg ends
+// first, and the turn is left to itself: it may compute as long as a leg from where it began, or what it computed in
+// earlier turns would decide, and with that how busy the machine was.
 func (l *Loop) turnEndsLocked() time.Time {
-	since := l.mu.since
+	m := &l.mu
+	since := m.since
 	if since.IsZero() {
 		since = time.Now()
 	}
-	return since.Add(l.mu.compute - l.mu.used)
+	if ends := since.Add(m.compute - m.used); m.leg != nil && !ends.After(m.leg.until.Add(killSlack)) {
+		return ends
+	}
+	return since.Add(m.compute)
 }
 
 // stops says whether the leg ends here, where nothing has settled. The caller holds mu.

@@ -9,7 +9,7 @@ import (
 type Leg struct {
 	// Until is when Run is to return, whatever the program does.
 	Until time.Time
-	// Compute is how long the program may compute, from this leg on and up to the next.
+	// Compute is how long the program may compute for this leg, and how long a turn may that outlasts it.
 	Compute time.Duration
 	// EndWithCaller ends the program, as the cause, when Run's context ends. Without it the
 	// program is left suspended.
@@ -34,6 +34,7 @@ type Stop struct {
 // leg is an attached Leg.
 type leg struct {
 	began   time.Time
+	until   time.Time
 	compute time.Duration
 	turned  bool          // a turn was made; guarded by Loop.mu
 	done    chan Stop     // capacity 1
@@ -50,7 +51,7 @@ func (g *leg) alert() {
 // Run starts the program, or goes on with one that is suspended, and returns when it
 // ends, when it is suspended, or at leg.Until. Only one Run is attached at a time.
 func (l *Loop) Run(ctx context.Context, o Leg) (Stop, error) {
-	g := &leg{began: time.Now(), compute: o.Compute, done: make(chan Stop, 1), alarm: make(chan struct{}, 1)}
+	g := &leg{began: time.Now(), until: o.Until, compute: o.Compute, done: make(chan Stop, 1), alarm: make(chan struct{}, 1)}
 	stop, mine, err := l.attach(g)
 	if err != nil {
 		return Stop{}, err
