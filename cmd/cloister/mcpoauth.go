@@ -65,8 +65,15 @@ func (a *app) authorize(ctx context.Context, server, address, redirect string) (
 		}
 	})
 	s := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
-	go func() { _ = s.Serve(l) }() // ends with Close
-	defer func() { _ = s.Close() }()
+	go func() { _ = s.Serve(l) }() // ends with Shutdown
+	defer func() {
+		// The browser gets its page to the end; one that does not take it is left behind.
+		grace, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if s.Shutdown(grace) != nil {
+			_ = s.Close()
+		}
+	}()
 	a.complain("the MCP server "+server+" wants your consent; open this address in a browser:", "")
 	_, _ = io.WriteString(a.stderr, "  "+escapeLine(address)+"\n") // without standard error there is no authorizer
 	select {
