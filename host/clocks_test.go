@@ -111,15 +111,15 @@ func TestHostsAnswersAreTheCellsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := make([]host.MCPTool, 400)
+	tools := make([]host.MCPTool, 60)
 	for i := range tools {
 		tools[i] = host.MCPTool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("It does something useful. ", 20), Parameters: schema}
 	}
-	r := setup(t, host.Options{MCP: []host.MCPServer{{Name: "srv", Tools: tools, Client: &memoryServer{}}}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}})
+	r := setup(t, host.Options{MCP: []host.MCPServer{{Name: "srv", Tools: tools, Client: &memoryServer{}}}, MaxHeldBytes: 1 << 20})
 	res := exec(t, r, `
-		const all = await Promise.all(Array.from({ length: 1024 }, () => MCP.srv.$api().then(() => 'yes', (e) => e.code)));
+		const all = await Promise.all(Array.from({ length: 64 }, () => MCP.srv.$api().then(() => 'yes', (e) => e.code)));
 		const yes = all.filter((x) => x === 'yes').length;
-		return [yes > 1, yes < 1024, all.find((x) => x !== 'yes')];`)
+		return [yes > 1, yes < 64, all.find((x) => x !== 'yes')];`)
 	wantValue(t, res, `[true,true,"too_many_pending_tool_calls"]`)
 }
 

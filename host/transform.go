@@ -23,7 +23,7 @@ func (h *Host) transform(ctx context.Context, source string) (*Transformed, *run
 		out *Transformed
 		err error
 	}
-	got := make(chan outcome, 1)
+	got := make(chan outcome, 2) // the Transformer's, and the end of ctx: neither waits for a reader
 	if !h.await(ctx, "Transformer", func() {
 		out, err := h.transformer.Transform(ctx, &TransformInput{Source: source, Kind: SourceCell})
 		got <- outcome{out, err}
