@@ -126,6 +126,7 @@ func (l *Loop) attach(g *leg) (stop *Stop, mine bool, err error) {
 // checkpoint traps after that; turns are short for the most part.
 const (
 	slack      = 5 * time.Millisecond  // for a turn under way to come to its end
+	saveSlack  = 8 * time.Millisecond  // for a suspension, which may save; it goes on without the leg
 	killSlack  = 10 * time.Millisecond // a turn that will be interrupted so soon is waited for
 	killGrace  = 20 * time.Millisecond
 	goneGrace  = 250 * time.Millisecond
@@ -184,7 +185,7 @@ func (l *Loop) timeUp(ctx context.Context, g *leg) Stop {
 	}
 	patience := slack
 	if !l.mu.busy {
-		l.mu.busy = true
+		l.mu.busy, patience = true, saveSlack
 		go l.pauseAndDrive(g, TimeUp)
 	} else if left := time.Until(l.turnEndsLocked()); left <= killSlack {
 		patience = max(left, 0) + killGrace
