@@ -338,6 +338,47 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// slowToShow is a policy that takes its time over what a run may see.
+type slowToShow struct{ began, goOn chan struct{} }
+
+func (p slowToShow) Visible(context.Context, host.Scope, *host.ToolFacts) (host.PolicyDecision, error) {
+	select {
+	case p.began <- struct{}{}:
+	default:
+	}
+	<-p.goOn
+	return host.PolicyDecision{Allow: true}, nil
+}
+
+func (slowToShow) Authorize(context.Context, *host.PolicyCall) (host.PolicyDecision, error) {
+	return host.PolicyDecision{Allow: true}, nil
+}
+
+// TestRevokeWhileARunIsMade: a run that is being made when a tool is taken away does not keep it.
+func TestRevokeWhileARunIsMade(t *testing.T) {
+	p := slowToShow{began: make(chan struct{}, 1), goOn: make(chan struct{})}
+	server := &memoryServer{}
+	h := newHost(t, host.Options{Policy: p, MCP: []host.MCPServer{{Name: "s", Tools: []host.MCPTool{{Name: "wipe", Description: "Wipe."}}, Client: server}}})
+	made := make(chan *host.Run, 1)
+	go func() {
+		r, err := h.NewRun(context.Background(), scope)
+		if err != nil {
+			t.Error(err)
+		}
+		made <- r
+	}()
+	<-p.began
+	if err := h.SetTools(t.Context(), host.ToolChange{Revoke: true}); err != nil {
+		t.Fatal(err)
+	}
+	close(p.goOn)
+	r := <-made
+	wantValue(t, exec(t, r, "return await MCP.s.wipe({}).then(() => 'ran', (e) => e.code)"), `"tool_revoked"`)
+	if len(server.calls()) != 0 {
+		t.Error("the server was called")
+	}
+}
+
 // TestAnswerAgainstExpiry: an approval that comes as a cell expires finds it kept or gone, and nothing in between.
 func TestAnswerAgainstExpiry(t *testing.T) {
 	for i := range 40 {

@@ -71,7 +71,8 @@ type Host struct {
 
 	mu        sync.Mutex
 	closed    bool
-	tools     *toolset // for new runs
+	tools     *toolset              // for new runs
+	toolsets  map[*toolset]struct{} // those in use, of runs that are being made too
 	runs      map[*Run]struct{}
 	suspended map[string]*cell
 	sweeper   *time.Timer
@@ -92,7 +93,7 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if faults := o.CodeMode.faults("tools.codeMode"); len(faults) > 0 {
 		return nil, &ConfigError{Faults: faults}
 	}
-	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), schemas: schema.NewCache(maxSchemas), runs: map[*Run]struct{}{}, suspended: map[string]*cell{}}
+	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), schemas: schema.NewCache(maxSchemas), runs: map[*Run]struct{}{}, toolsets: map[*toolset]struct{}{}, suspended: map[string]*cell{}}
 	if h.o.Random == nil {
 		h.o.Random = rand.Reader
 	}
@@ -124,7 +125,8 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.tools, tools.users = tools, 1
+	h.tools = tools
+	h.useLocked(tools) // nobody else has the host yet
 	return h, nil
 }
 
@@ -205,7 +207,7 @@ func (h *Host) Close() error {
 	}
 	h.closed = true
 	tools := h.tools
-	toolsDone := tools.leaveLocked()
+	toolsDone := h.leaveLocked(tools)
 	runs := make([]*Run, 0, len(h.runs))
 	for r := range h.runs {
 		runs = append(runs, r)

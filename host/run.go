@@ -64,7 +64,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	h.mu.Lock()
 	tools, closed := h.tools, h.closed
 	if !closed {
-		tools.users++
+		h.useLocked(tools)
 	}
 	h.mu.Unlock()
 	if closed {
@@ -173,7 +173,7 @@ func (r *Run) Close() {
 // leave gives a toolset back.
 func (h *Host) leave(tools *toolset) {
 	h.mu.Lock()
-	done := tools.leaveLocked()
+	done := h.leaveLocked(tools)
 	h.mu.Unlock()
 	if done {
 		tools.drop()

@@ -43,13 +43,10 @@ func (h *Host) revokeLocked(next *toolset) {
 		ref := next.entries[i].Ref.(*toolRef)
 		kept[ref.facts.ID] = ref
 	}
-	seen := map[*toolset]bool{next: true}
-	for r := range h.runs {
-		ts := r.toolset
-		if seen[ts] {
+	for ts := range h.toolsets {
+		if ts == next {
 			continue
 		}
-		seen[ts] = true
 		revoked := map[string]bool{}
 		for i := range ts.entries {
 			ref := ts.entries[i].Ref.(*toolRef)
@@ -92,7 +89,7 @@ type ToolChange struct {
 	MCP     []MCPServer
 	// Lock replaces Options.Lock; nil accepts all.
 	Lock *lock.File
-	// Revoke takes the tools that are not in the new set, or are another plugin's or server's there, from runs and
+	// Revoke takes the tools that are not in the new set, or are another plugin's there, from runs and
 	// suspended cells that started before as well: their calls fail with CodeRevoked. Calls that have
 	// reached their tool go on.
 	Revoke bool
@@ -129,8 +126,9 @@ func (h *Host) setTools(ctx context.Context, change func(*toolset) ToolChange) e
 		return ErrClosed
 	}
 	old := h.tools
-	h.tools, next.users = next, 1
-	done := old.leaveLocked()
+	h.tools = next
+	h.useLocked(next)
+	done := h.leaveLocked(old)
 	if c.Revoke {
 		h.revokeLocked(next)
 	}
@@ -225,9 +223,17 @@ func (h *Host) addPlugin(ts *toolset, p *plugins.Plugin) error {
 
 // leaveLocked takes one user away, under Host.mu. It says true for the last one:
 // then the toolset is to be dropped, without the lock.
-func (ts *toolset) leaveLocked() bool {
-	ts.users--
+func (h *Host) leaveLocked(ts *toolset) bool {
+	if ts.users--; ts.users == 0 {
+		delete(h.toolsets, ts)
+	}
 	return ts.users == 0
+}
+
+// useLocked counts a user in, under Host.mu.
+func (h *Host) useLocked(ts *toolset) {
+	ts.users++
+	h.toolsets[ts] = struct{}{}
 }
 
 func (ts *toolset) drop() {
