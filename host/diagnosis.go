@@ -122,11 +122,11 @@ func (d *diagnosis) classify(ctx context.Context, g guest, err error) *runError 
 	case errors.As(err, &t):
 		return d.explain(t)
 	}
-	return plainFailure(err)
+	return plainFailure(err, d.run.h.cfg.MaxSnapshotBytes)
 }
 
-// plainFailure is what errors mean of which the guest says nothing.
-func plainFailure(err error) *runError {
+// plainFailure is what errors mean of which the guest says nothing; maxSnapshot is the bound of its state.
+func plainFailure(err error, maxSnapshot int) *runError {
 	switch {
 	case errors.Is(err, quickjs.ErrOutOfMemory):
 		return fail(guestabi.ReasonMemoryLimitExceeded, "the guest's memory is exhausted")
@@ -143,10 +143,10 @@ func plainFailure(err error) *runError {
 	case errors.Is(err, guestloop.ErrForged):
 		return fail(guestabi.ReasonInternalError, "the guest sent a message of an unknown form")
 	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
-		return fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the bytes that are allowed; keep less data across an await")
+		return fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the %d bytes that are allowed; keep less data across an await", maxSnapshot)
 	case errors.Is(err, errNoBudget):
 		return fail(guestabi.ReasonSnapshotLimitExceeded, "the host keeps too much state of suspended programs; wait for some of them first")
-	case errors.Is(err, guestloop.ErrStore):
+	case errors.Is(err, guestloop.ErrStore), errors.Is(err, context.DeadlineExceeded):
 		return fail(guestabi.ReasonInternalError, "the program's state could not be stored")
 	}
 	return fail(guestabi.ReasonInternalError, "the host could not run the program")

@@ -84,5 +84,5 @@ func ReasonOf(err error) (guestabi.Reason, bool) {
 	case errors.As(err, &e):
 		return e.reason, true
 	}
-	return plainFailure(err).reason, true
+	return plainFailure(err, 0).reason, true
 }

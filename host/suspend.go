@@ -2,12 +2,11 @@ package host
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
-	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 // Suspend implements guestloop.Program: it takes one of the places for suspended cells, and decides whether
@@ -74,12 +73,12 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry
 	ctx, cancel := context.WithTimeout(ctx, maxSaveTime)
 	defer cancel()
 	if err := h.saves.take(ctx); err != nil {
-		return nil, c.saveError(err)
+		return nil, fmt.Errorf("%w: %w", guestloop.ErrStore, err)
 	}
 	defer h.saves.give()
 	size, err := g.Save(ctx, cellStore{c}, h.cfg.MaxSnapshotBytes)
 	if err != nil {
-		return nil, c.saveError(err)
+		return nil, err
 	}
 	c.run.stamp(&TraceEvent{Event: EventSuspend, CellID: c.id, OutputBytes: size})
 	return &SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
@@ -87,21 +86,6 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry
 
 // maxSaveTime bounds one save, a store that takes its time included.
 const maxSaveTime = 10 * time.Second
-
-// saveError is the end of a cell whose state cannot be saved.
-func (c *cell) saveError(err error) error {
-	switch {
-	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
-		return fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the %d bytes that are allowed; keep less data across an await", c.h.cfg.MaxSnapshotBytes)
-	case errors.Is(err, errNoBudget):
-		return fail(guestabi.ReasonSnapshotLimitExceeded, "the host keeps too much state of suspended programs; wait for some of them first")
-	case c.loop.Context().Err() != nil:
-		return context.Cause(c.loop.Context())
-	case errors.Is(err, guestloop.ErrStore), errors.Is(err, context.DeadlineExceeded):
-		return fail(guestabi.ReasonInternalError, "the program's state could not be stored")
-	}
-	return fail(guestabi.ReasonInternalError, "the program's state could not be saved")
-}
 
 // reserve takes one of the places for suspended cells, unless the cell has one.
 func (h *Host) reserve(c *cell) error {

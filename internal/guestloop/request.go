@@ -109,7 +109,7 @@ func (l *Loop) Held() int {
 // end the program.
 func (l *Loop) Answer(id int, o Outcome) error {
 	r := &Request{l: l, id: id}
-	r.encode(o)
+	r.value, r.failure = encode(o)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.check(id); err != nil {
@@ -189,18 +189,16 @@ func (r *Request) Wait(o Outside) {
 	}
 }
 
-// encode prepares an outcome for its delivery.
-func (r *Request) encode(o Outcome) {
-	r.failure = o.Failure
-	if o.Failure == nil {
+// encode prepares an outcome for its delivery. A value that cannot be is a failure.
+func encode(o Outcome) (value []byte, failure *guestabi.Thrown) {
+	if failure = o.Failure; failure == nil {
 		var err error
-		if r.value, err = guestabi.AppendJSON(make([]byte, 0, len(o.Value)+16), o.Value); err != nil {
-			r.failure = &guestabi.Thrown{Name: "Error", Message: "the result cannot be handed on", Code: "internal_error"}
+		if value, err = guestabi.AppendJSON(make([]byte, 0, len(o.Value)+16), o.Value); err == nil {
+			return value, nil
 		}
+		failure = &guestabi.Thrown{Name: "Error", Message: "the result cannot be handed on", Code: "internal_error"}
 	}
-	if f := r.failure; f != nil {
-		r.value = appendFailure(nil, f)
-	}
+	return appendFailure(nil, failure), failure
 }
 
 // appendFailure encodes [name, message, code].
@@ -260,21 +258,20 @@ func failedInside() *guestabi.Thrown {
 
 // settle records an outcome. Drive says that the guest was free and is now the caller's.
 func (l *Loop) settle(r *Request, o Outcome) (next *Request, drive bool) {
-	r2 := Request{}
-	r2.encode(o)
+	value, failure := encode(o)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := &l.mu
 	if m.over || r.done {
 		return nil, false
 	}
-	if r2.failure == nil && !l.take(len(r2.value)) {
-		r2.encode(Outcome{Failure: &guestabi.Thrown{Name: "Error", Message: "the host holds too many bytes for suspended programs and open calls; the result was dropped", Code: string(guestabi.ReasonTooManyPendingToolCalls)}})
-	} else if r2.failure == nil {
-		r.size += len(r2.value)
-		m.held += len(r2.value)
+	if failure == nil && !l.take(len(value)) {
+		value, failure = encode(Outcome{Failure: &guestabi.Thrown{Name: "Error", Message: "the host holds too many bytes for suspended programs and open calls; the result was dropped", Code: string(guestabi.ReasonTooManyPendingToolCalls)}})
+	} else if failure == nil {
+		r.size += len(value)
+		m.held += len(value)
 	}
-	r.value, r.failure, r.done, r.early = r2.value, r2.failure, true, false
+	r.value, r.failure, r.done, r.early = value, failure, true, false
 	if r.outside != Caller {
 		m.inFlight--
 	}
