@@ -1,41 +1,12 @@
 package host
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
-
-// Extent says for what a Decision holds.
-type Extent string
-
-// Extents of a decision. A refusal always holds for one call.
-const (
-	// ApproveOnce is for this call alone; the zero value means the same.
-	ApproveOnce Extent = "once"
-	// ApproveRun is for all calls of this tool by the same exec.
-	ApproveRun Extent = "run"
-	// ApproveSession is for all calls of this tool in the same session of the same agent.
-	ApproveSession Extent = "session"
-)
-
-// Envelope approves calls ahead: at most Calls calls of the tool in the same run,
-// this one included, as long as the arguments in Fixed are as they are there. It
-// is counted down by the dispatcher.
-type Envelope struct {
-	// Calls is 1 to MaxEnvelopeCalls.
-	Calls int `json:"calls"`
-	// Fixed is an object. Each of its members must be in a call's input with an equal
-	// value; other members of the input are free. Nil fixes the whole input as it is in this call.
-	Fixed json.RawMessage `json:"fixed,omitempty"`
-}
-
-// MaxEnvelopeCalls bounds an Envelope.
-const MaxEnvelopeCalls = 10_000
 
 // maxMessageTools bounds the tools that ApprovalMessage names.
 const maxMessageTools = 3
@@ -64,13 +35,4 @@ func (h *Host) ApprovalMessage(tools ...string) string {
 		return text + " for approval by a person"
 	}
 	return text + " for approval: " + h.o.ApprovalHint
-}
-
-// PendingApproval is a question that waits for an answer.
-type PendingApproval struct {
-	// ID names the question: ApprovalQueue.Decide answers it.
-	ID   string    `json:"id"`
-	Call *ToolCall `json:"call"`
-	// Since is when it was asked.
-	Since time.Time `json:"since"`
 }

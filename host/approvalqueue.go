@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cloister-wasm/cloister/api"
 )
 
 // ApprovalQueue is an approver for programs where the answer comes from elsewhere:
@@ -22,8 +24,8 @@ type ApprovalQueue struct {
 func NewApprovalQueue() *ApprovalQueue { return &ApprovalQueue{open: map[string]*question{}} }
 
 type question struct {
-	PendingApproval
-	answer chan Decision // capacity 1
+	api.PendingApproval
+	answer chan api.Decision // capacity 1
 }
 
 // maxQuestions bounds the open questions of a queue: over it, calls are refused.
@@ -31,13 +33,13 @@ const maxQuestions = 10_000
 
 // Approve implements Options.Approve. It waits for Decide, or for ctx. The call's input is kept as it is: the host gives each
 // approver a copy.
-func (q *ApprovalQueue) Approve(ctx context.Context, call *ToolCall) (Decision, error) {
+func (q *ApprovalQueue) Approve(ctx context.Context, call *api.ToolCall) (api.Decision, error) {
 	c := *call
-	it := &question{PendingApproval{"approval_" + strings.ToLower(rand.Text()), &c, time.Now()}, make(chan Decision, 1)}
+	it := &question{api.PendingApproval{ID: "approval_" + strings.ToLower(rand.Text()), Call: &c, Since: time.Now()}, make(chan api.Decision, 1)}
 	q.mu.Lock()
 	if len(q.open) >= maxQuestions {
 		q.mu.Unlock()
-		return Decision{Reason: "too many calls wait for approval"}, nil
+		return api.Decision{Reason: "too many calls wait for approval"}, nil
 	}
 	q.open[it.ID] = it
 	q.tellLocked()
@@ -54,7 +56,7 @@ func (q *ApprovalQueue) Approve(ctx context.Context, call *ToolCall) (Decision, 
 	case d := <-it.answer:
 		return d, nil
 	case <-ctx.Done():
-		return Decision{}, ctx.Err()
+		return api.Decision{}, ctx.Err()
 	}
 }
 
@@ -77,14 +79,14 @@ func (q *ApprovalQueue) Changed() <-chan struct{} {
 }
 
 // Pending lists the open questions, oldest first.
-func (q *ApprovalQueue) Pending() []PendingApproval {
+func (q *ApprovalQueue) Pending() []api.PendingApproval {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := make([]PendingApproval, 0, len(q.open))
+	list := make([]api.PendingApproval, 0, len(q.open))
 	for _, it := range q.open {
 		list = append(list, it.PendingApproval)
 	}
-	slices.SortFunc(list, func(a, b PendingApproval) int {
+	slices.SortFunc(list, func(a, b api.PendingApproval) int {
 		if d := a.Since.Compare(b.Since); d != 0 {
 			return d
 		}
@@ -95,12 +97,12 @@ func (q *ApprovalQueue) Pending() []PendingApproval {
 
 // Decide answers a question. ErrUnknownApproval means that it is not open: never
 // asked, answered already, or its call has ended.
-func (q *ApprovalQueue) Decide(id string, d Decision) error {
+func (q *ApprovalQueue) Decide(id string, d api.Decision) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it := q.open[id]
 	if it == nil {
-		return ErrUnknownApproval
+		return api.ErrUnknownApproval
 	}
 	delete(q.open, id)
 	it.answer <- d

@@ -9,34 +9,18 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-)
 
-// Attachment is a binary that a tool gave. It never enters a guest: a cell sees its
-// handle, and puts it where the binary is to be.
-type Attachment struct {
-	// Handle is "cloister-attachment:" and 32 hexadecimal digits.
-	Handle string
-	// Kind is "image", "audio" or "blob".
-	Kind string
-	// MIMEType and URI are as the server gave them; both may be empty.
-	MIMEType, URI string
-	Data          []byte
-}
+	"github.com/cloister-wasm/cloister/api"
+)
 
 const handlePrefix = "cloister-attachment:"
-
-// Bounds on the attachments that one cell, or one direct call, keeps.
-const (
-	MaxAttachments     = 64
-	MaxAttachmentBytes = 32 << 20 // together
-)
 
 // attachments are those of one cell. They live as long as it does.
 type attachments struct {
 	budget *budget // of the host
 	mu     struct {
 		sync.Mutex
-		items []Attachment
+		items []api.Attachment
 		bytes int
 	}
 }
@@ -50,14 +34,14 @@ func (a *attachments) drop() {
 }
 
 // add keeps a binary and says under which handle, or why not.
-func (a *attachments) add(h *Host, c *MCPContent) (handle, refused string, err error) {
+func (a *attachments) add(h *Host, c *api.MCPContent) (handle, refused string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case len(a.mu.items) >= MaxAttachments:
+	case len(a.mu.items) >= api.MaxAttachments:
 		return "", fmt.Sprintf("left out: the run has %d attachments already", len(a.mu.items)), nil
-	case a.mu.bytes+len(c.Data) > MaxAttachmentBytes:
-		return "", fmt.Sprintf("left out: with its %d bytes the run's attachments would have more than %d", len(c.Data), MaxAttachmentBytes), nil
+	case a.mu.bytes+len(c.Data) > api.MaxAttachmentBytes:
+		return "", fmt.Sprintf("left out: with its %d bytes the run's attachments would have more than %d", len(c.Data), api.MaxAttachmentBytes), nil
 	case !a.budget.Take(len(c.Data)):
 		return "", "left out: the host keeps too many bytes for its runs already", nil
 	}
@@ -67,15 +51,15 @@ func (a *attachments) add(h *Host, c *MCPContent) (handle, refused string, err e
 		return "", "", err
 	}
 	a.mu.bytes += len(c.Data)
-	a.mu.items = append(a.mu.items, Attachment{Handle: handle, Kind: c.Kind, MIMEType: c.MIMEType, URI: c.URI, Data: slices.Clone(c.Data)})
+	a.mu.items = append(a.mu.items, api.Attachment{Handle: handle, Kind: c.Kind, MIMEType: c.MIMEType, URI: c.URI, Data: slices.Clone(c.Data)})
 	return handle, "", nil
 }
 
 // named gives the attachments whose handles stand in one of the texts.
-func (a *attachments) named(texts ...[]byte) []Attachment {
+func (a *attachments) named(texts ...[]byte) []api.Attachment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var out []Attachment
+	var out []api.Attachment
 	for _, it := range a.mu.items {
 		if slices.ContainsFunc(texts, func(t []byte) bool { return bytes.Contains(t, []byte(it.Handle)) }) {
 			out = append(out, it)
@@ -85,7 +69,7 @@ func (a *attachments) named(texts ...[]byte) []Attachment {
 }
 
 // ofResult gives the attachments that a result names.
-func (a *attachments) ofResult(res *Result) []Attachment {
+func (a *attachments) ofResult(res *api.Result) []api.Attachment {
 	a.mu.Lock()
 	none := len(a.mu.items) == 0
 	a.mu.Unlock()
@@ -101,7 +85,7 @@ func (a *attachments) ofResult(res *Result) []Attachment {
 
 // contentJSON writes a content item for a guest: as the server sent it, with a
 // handle in place of what is binary. stand is that handle, or why there is none.
-func (a *attachments) contentJSON(h *Host, c *MCPContent) (out json.RawMessage, stand string, err error) {
+func (a *attachments) contentJSON(h *Host, c *api.MCPContent) (out json.RawMessage, stand string, err error) {
 	if c.Data == nil {
 		return c.JSON, "", nil
 	}
@@ -142,7 +126,7 @@ func (a *attachments) contentJSON(h *Host, c *MCPContent) (out json.RawMessage, 
 // withoutBinaries puts into structured content, in place of each string that is the base64 of a binary of items, what stands
 // for that binary: servers write a picture there a second time. All else stays byte for byte. It reads strings and nothing
 // else, so that what is no JSON does it no harm.
-func withoutBinaries(structured json.RawMessage, items []MCPContent, stands []string) json.RawMessage {
+func withoutBinaries(structured json.RawMessage, items []api.MCPContent, stands []string) json.RawMessage {
 	known := map[string]string{}
 	for i := range items {
 		// What is shorter than what would stand for it costs little, and may be something else that looks the same.

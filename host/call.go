@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
@@ -25,7 +27,7 @@ import (
 // outside, which has a lock.
 type call struct {
 	run    *Run
-	tc     *ToolCall
+	tc     *api.ToolCall
 	entry  *catalog.Entry
 	ref    *toolRef
 	member *member // the namespace's function that was called, if its plugin maps the arguments
@@ -39,8 +41,9 @@ type call struct {
 	files   *attachments // where binaries of results go
 	outside outside
 
-	mcp  *MCPResult   // the whole result of an MCP tool, as the server gave it
-	made atomic.Int32 // calls that the tool, a plugin's, has made
+	rule string         // of a denial by the policy
+	mcp  *api.MCPResult // the whole result of an MCP tool, as the server gave it
+	made atomic.Int32   // calls that the tool, a plugin's, has made
 }
 
 type callKey struct{}
@@ -56,7 +59,7 @@ func (c *call) bind(ctx context.Context) context.Context { return context.WithVa
 
 // CallFrom gives a copy of the nested call that a tool, a hook or an approver is running for. Its input is shared and
 // must not be changed.
-func CallFrom(ctx context.Context) (*ToolCall, bool) {
+func CallFrom(ctx context.Context) (*api.ToolCall, bool) {
 	c := callOf(ctx)
 	if c == nil {
 		return nil, false
@@ -78,7 +81,7 @@ func (c *call) work(ctx context.Context, req *guestloop.Request) guestloop.Outco
 // dispatch is the one path of every tool call: catalog and policy, schema, hooks,
 // policy again, approval, the tool, its result's size and schema, trace. Nothing else
 // invokes a tool.
-func (c *call) dispatch(ctx context.Context) (json.RawMessage, *ToolError) {
+func (c *call) dispatch(ctx context.Context) (json.RawMessage, *api.ToolError) {
 	r, tc := c.run, c.tc
 	ctx = c.bind(ctx)
 	if c.member != nil {
@@ -94,18 +97,18 @@ func (c *call) dispatch(ctx context.Context) (json.RawMessage, *ToolError) {
 	r.h.closing.calls.enter()
 	defer r.h.closing.calls.leave()
 	c.ref = c.entry.Ref.(*toolRef)
-	tc.Name, tc.Owner, tc.Unsigned, tc.Approval, tc.untrusted = c.entry.Name, c.entry.Owner, c.entry.Unsigned, c.ref.approval, c.ref.mcp
+	tc.Name, tc.Owner, tc.Unsigned, tc.Approval = c.entry.Name, c.entry.Owner, c.entry.Unsigned, c.ref.approval
 	start := time.Now()
-	r.emit(tc, TraceEvent{Event: EventCallStart, InputBytes: len(tc.Input)})
+	c.emit(api.TraceEvent{Event: api.EventCallStart, InputBytes: len(tc.Input)})
 	out, err := c.steps(ctx)
-	end := TraceEvent{Event: EventCallEnd, Status: "ok", OutputBytes: len(out), DurationMs: ms(time.Since(start))}
-	var te *ToolError
+	end := api.TraceEvent{Event: api.EventCallEnd, Status: "ok", OutputBytes: len(out), DurationMs: ms(time.Since(start))}
+	var te *api.ToolError
 	if err != nil {
 		te = r.plainError(ctx, c.entry, err)
-		end.Status, end.Rule = string(te.Code), tc.rule
+		end.Status, end.Rule = string(te.Code), c.rule
 		out = nil
 	}
-	r.emit(tc, end)
+	c.emit(end)
 	if hook := r.h.o.Hooks.AfterToolCall; hook != nil {
 		r.h.contain("AfterToolCall", func() { hook(ctx, tc, out, err) })
 	}
@@ -113,13 +116,13 @@ func (c *call) dispatch(ctx context.Context) (json.RawMessage, *ToolError) {
 }
 
 // mapInput has the plugin of a namespace turn the arguments of a call into its tool's input.
-func (c *call) mapInput(ctx context.Context) *ToolError {
+func (c *call) mapInput(ctx context.Context) *api.ToolError {
 	r, m := c.run, c.member
 	input, err := r.mapInput(ctx, m, c.tc.Input)
 	if err != nil {
 		te := r.plainError(ctx, m.tool, err)
 		c.tc.Unsigned = m.tool.Unsigned
-		r.emit(c.tc, notMapped(te))
+		c.emit(notMapped(te))
 		return te
 	}
 	c.tc.Input = input
@@ -148,7 +151,7 @@ func (c *call) steps(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if c.run.toolset.isRevoked(c.ref.facts.ID) {
-		return nil, refusal("the tool "+c.entry.ID+" has been taken away", CodeRevoked)
+		return nil, refusal("the tool "+c.entry.ID+" has been taken away", api.CodeRevoked)
 	}
 	if c.ref.timeout > 0 {
 		var cancel context.CancelFunc
@@ -160,7 +163,7 @@ func (c *call) steps(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if max := c.run.h.o.MaxToolOutputBytes; len(out) > max {
-		return nil, &ToolError{Message: fmt.Sprintf("the result of %s has %d bytes, more than the %d that are allowed; ask for less", c.entry.ID, len(out), max), Code: CodeToolOutputTooLarge}
+		return nil, &api.ToolError{Message: fmt.Sprintf("the result of %s has %d bytes, more than the %d that are allowed; ask for less", c.entry.ID, len(out), max), Code: api.CodeToolOutputTooLarge}
 	}
 	if len(out) == 0 {
 		out = json.RawMessage("null")
@@ -184,10 +187,10 @@ func (c *call) before(ctx context.Context) error {
 	shown.Input = slices.Clone(c.tc.Input)
 	var err error
 	if !c.run.h.contain("BeforeToolCall", func() { err = hook(ctx, &shown) }) {
-		return refusal("refused: a hook of the host failed inside", CodeCallRefused)
+		return refusal("refused: a hook of the host failed inside", api.CodeCallRefused)
 	}
 	if err != nil {
-		return refusal("refused by a hook: "+err.Error(), CodeCallRefused)
+		return refusal("refused by a hook: "+err.Error(), api.CodeCallRefused)
 	}
 	if bytes.Equal(shown.Input, c.tc.Input) {
 		return nil
@@ -201,7 +204,7 @@ func (c *call) before(ctx context.Context) error {
 func (c *call) invoke(ctx context.Context) (out json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, &ToolError{Message: "the tool " + c.entry.ID + " failed inside", Code: CodeToolFailed}
+			out, err = nil, &api.ToolError{Message: "the tool " + c.entry.ID + " failed inside", Code: api.CodeToolFailed}
 		}
 	}()
 	if c.ref.client {
@@ -224,52 +227,52 @@ func (c *call) child(tool string, input json.RawMessage) (*call, error) {
 		}
 		depth++
 		if e != nil && e.Ref.(*toolRef).plugin == p.ref.plugin {
-			return nil, &plugins.ToolError{Name: "Error", Message: "the plugin " + e.Owner + " is inside of a call already and cannot be called again", Code: string(CodeRecursiveCall)}
+			return nil, &plugins.ToolError{Name: "Error", Message: "the plugin " + e.Owner + " is inside of a call already and cannot be called again", Code: string(api.CodeRecursiveCall)}
 		}
 	}
 	switch {
 	case depth >= MaxCallDepth:
-		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("tools call tools more than %d deep", MaxCallDepth), Code: string(CodeTooDeep)}
+		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("tools call tools more than %d deep", MaxCallDepth), Code: string(api.CodeTooDeep)}
 	case number > MaxCallsInCall:
-		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("more than %d tools were called in one call", MaxCallsInCall), Code: string(CodeTooManyCalls)}
+		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("more than %d tools were called in one call", MaxCallsInCall), Code: string(api.CodeTooManyCalls)}
 	}
-	return &call{run: c.run, parent: c, root: c.root, tc: &ToolCall{
+	return &call{run: c.run, parent: c, root: c.root, tc: &api.ToolCall{
 		ID: fmt.Sprintf("%s.%d", c.tc.ID, number), ParentID: c.tc.ID, CellID: c.tc.CellID, Tool: tool, Input: input, Scope: c.tc.Scope, Caller: c.tc.Owner,
 	}}, nil
 }
 
 // plainError is what the guest may know of a failure: name, message, code. Text
 // of Go errors that are no ToolError may name paths and is not handed on.
-func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *ToolError {
-	var te *ToolError
+func (r *Run) plainError(ctx context.Context, e *catalog.Entry, err error) *api.ToolError {
+	var te *api.ToolError
 	var pe *plugins.ToolError
 	switch {
 	case errors.As(err, &te):
 		c := *te
 		te = &c
 	case errors.As(err, &pe):
-		te = &ToolError{Name: pe.Name, Message: pe.Message, Code: ToolErrorCode(pe.Code)}
+		te = &api.ToolError{Name: pe.Name, Message: pe.Message, Code: api.ToolErrorCode(pe.Code)}
 	case e == nil:
-		te = &ToolError{Message: "the call failed", Code: CodeToolFailed}
+		te = &api.ToolError{Message: "the call failed", Code: api.CodeToolFailed}
 	case errors.Is(err, context.DeadlineExceeded):
-		te = &ToolError{Message: "the tool " + e.ID + " ran out of time", Code: CodeToolTimeout}
+		te = &api.ToolError{Message: "the tool " + e.ID + " ran out of time", Code: api.CodeToolTimeout}
 	case ctx.Err() != nil:
-		te = &ToolError{Message: "the call of " + e.ID + " was cancelled", Code: CodeAborted}
+		te = &api.ToolError{Message: "the call of " + e.ID + " was cancelled", Code: api.CodeAborted}
 	case e.Owner == "core" && e.Source == catalog.SourceCloister:
 		// A Go function of the embedding program chose this text for its caller.
-		te = &ToolError{Message: hidePaths(err.Error()), Code: CodeToolFailed}
+		te = &api.ToolError{Message: hidePaths(err.Error()), Code: api.CodeToolFailed}
 	default:
-		te = &ToolError{Message: "the tool " + e.ID + " failed", Code: CodeToolFailed}
+		te = &api.ToolError{Message: "the tool " + e.ID + " failed", Code: api.CodeToolFailed}
 	}
 	if te.Name == "" {
 		te.Name = "Error"
 	}
 	if te.Code == "" {
-		te.Code = CodeToolFailed
+		te.Code = api.CodeToolFailed
 	}
 	if te.Reason == "" {
 		te.Reason = guestabi.ReasonNestedToolFailed
 	}
-	te.Name, te.Code, te.Message = plaintext.Clip(te.Name, 100), ToolErrorCode(plaintext.Clip(string(te.Code), 100)), plaintext.Clip(te.Message, 8192)
+	te.Name, te.Code, te.Message = plaintext.Clip(te.Name, 100), api.ToolErrorCode(plaintext.Clip(string(te.Code), 100)), plaintext.Clip(te.Message, 8192)
 	return te
 }

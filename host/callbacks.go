@@ -6,22 +6,9 @@ import (
 	"io"
 	"runtime/debug"
 	"time"
+
+	"github.com/cloister-wasm/cloister/api"
 )
-
-// HookError tells of a callback of the embedding program that panicked. The host goes
-// on: a BeforeExec or BeforeToolCall that panics has refused, a Policy or an approver has denied,
-// a Transformer, a SnapshotStore and a source of random numbers have failed, of the others nothing
-// is expected.
-type HookError struct {
-	// Callback names it: "BeforeToolCall", "Trace.Emit", "SnapshotStore.Put".
-	Callback string
-	// Value is what it panicked with; Stack is where.
-	Value any
-	Stack []byte
-}
-
-// Error implements error.
-func (e *HookError) Error() string { return fmt.Sprintf("%s panicked: %v", e.Callback, e.Value) }
 
 // contain calls a callback. A panic in it goes to Options.OnHookError and no further.
 func (h *Host) contain(callback string, f func()) (returned bool) {
@@ -39,7 +26,7 @@ func (h *Host) panicked(callback string, value any) {
 	if h.o.OnHookError == nil {
 		return
 	}
-	e := &HookError{Callback: callback, Value: value, Stack: debug.Stack()}
+	e := &api.HookError{Callback: callback, Value: value, Stack: debug.Stack()}
 	defer func() { _ = recover() }() // there is nobody left to tell
 	h.o.OnHookError(e)
 }

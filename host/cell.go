@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
@@ -62,7 +64,7 @@ func (r *Run) newCell(parentID, source, code string) (*cell, error) {
 	c.loop = guestloop.New(r.ctx, &guestloop.Options{
 		Program: c, Budget: &h.budget, Now: h.now, Grace: approvalGrace, CallerTold: r.o.OnClientCall != nil,
 		Limits: guestloop.Limits{
-			MaxOpen:     h.cfg.MaxPendingToolCalls * QueuedPerPending,
+			MaxOpen:     h.cfg.MaxPendingToolCalls * api.QueuedPerPending,
 			MaxInFlight: h.cfg.MaxPendingToolCalls, MaxHeld: maxHeld, MaxBatch: maxBatch, MaxOutbox: maxOutbox,
 		},
 		NewVM: c.newVM,
@@ -93,7 +95,7 @@ func (c *cell) newVM(ctx context.Context) (*quickjs.VM, error) {
 		return vm, nil
 	case errors.Is(err, quickjs.ErrEngineUnavailable): // never a reason to expose tools in another way
 		return nil, fail(guestabi.ReasonRuntimeUnavailable, "%v", err)
-	case errors.Is(err, ErrClosed):
+	case errors.Is(err, api.ErrClosed):
 		return nil, fail(guestabi.ReasonAborted, "the host is closed")
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -122,7 +124,7 @@ func (c *cell) Start(ctx context.Context, vm *quickjs.VM) (quickjs.Value, error)
 func (c *cell) Delivered(d *guestloop.Delivery) {
 	if c.resting {
 		c.resting = false
-		c.run.stamp(&TraceEvent{Event: EventResume, CellID: c.id})
+		c.run.stamp(&api.TraceEvent{Event: api.EventResume, CellID: c.id})
 	}
 	if d.Failure != nil {
 		c.noteFailure(d.Failure)
@@ -166,16 +168,16 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 		if g.vm.OutOfMemory() {
 			c.report.limitHit(guestabi.ReasonMemoryLimitExceeded)
 		}
-		return &ending{res: c.result(&Result{Status: guestabi.StatusCompleted, Value: c.value})}
+		return &ending{res: c.result(&api.Result{Status: guestabi.StatusCompleted, Value: c.value})}
 	}
 	if errors.Is(err, errNoMachine) {
 		return &ending{err: err}
 	}
 	switch {
 	case errors.Is(err, errExpired):
-		c.run.stamp(&TraceEvent{Event: EventExpire, CellID: c.id})
+		c.run.stamp(&api.TraceEvent{Event: api.EventExpire, CellID: c.id})
 	case errors.Is(err, errAborted):
-		c.run.stamp(&TraceEvent{Event: EventAbort, CellID: c.id})
+		c.run.stamp(&api.TraceEvent{Event: api.EventAbort, CellID: c.id})
 	}
 	e := c.classify(ctx, g, err)
 	switch e.reason {
@@ -183,13 +185,13 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 		guestabi.ReasonSnapshotLimitExceeded, guestabi.ReasonTooManyPendingToolCalls:
 		c.report.limitHit(e.reason)
 	}
-	return &ending{res: c.result(&Result{Status: guestabi.StatusFailed, Error: e.message, Reason: e.reason, Code: e.reason.Code(), Line: e.line, Column: e.column})}
+	return &ending{res: c.result(&api.Result{Status: guestabi.StatusFailed, Error: e.message, Reason: e.reason, Code: e.reason.Code(), Line: e.line, Column: e.column})}
 }
 
 // ending is what exec and wait return of a cell that has ended: a result, or an error where the host itself is
 // broken.
 type ending struct {
-	res *Result
+	res *api.Result
 	err error
 }
 
@@ -217,7 +219,7 @@ func (c *cell) completed(ctx context.Context, g guest) error {
 }
 
 // result completes a Result with output, attachments and telemetry.
-func (c *cell) result(r *Result) *Result {
+func (c *cell) result(r *api.Result) *api.Result {
 	c.report.fill(r)
 	r.Attachments = c.files.ofResult(r)
 	if r.Waiting == guestabi.WaitApproval {
@@ -234,14 +236,14 @@ func (c *cell) result(r *Result) *Result {
 }
 
 // pending lists the open calls, oldest first.
-func (c *cell) pending() []PendingToolCall {
-	var out []PendingToolCall
+func (c *cell) pending() []api.PendingToolCall {
+	var out []api.PendingToolCall
 	for _, req := range c.loop.Requests() {
 		if cl, ok := req.Data().(*call); ok {
 			out = append(out, cl.pending())
 		}
 	}
-	slices.SortFunc(out, func(a, b PendingToolCall) int {
+	slices.SortFunc(out, func(a, b api.PendingToolCall) int {
 		if d := a.Since.Compare(b.Since); d != 0 {
 			return d
 		}

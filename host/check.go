@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
@@ -14,17 +16,17 @@ import (
 
 // checkInput checks a call's input: an object, also where there is no schema.
 func checkInput(ref *toolRef, e *catalog.Entry, input json.RawMessage) error {
-	v, err := decodeJSON(ref.params, input, "input of "+e.ID, CodeInvalidInput)
+	v, err := decodeJSON(ref.params, input, "input of "+e.ID, api.CodeInvalidInput)
 	if err != nil {
 		return err
 	}
 	if ref.params != nil {
 		if err := ref.params.CheckCase(v); err != nil {
-			return &ToolError{Name: "TypeError", Message: "input of " + e.ID + ": " + err.Error(), Code: CodeInvalidInput}
+			return &api.ToolError{Name: "TypeError", Message: "input of " + e.ID + ": " + err.Error(), Code: api.CodeInvalidInput}
 		}
 	}
 	if ref.params == nil && !bytes.HasPrefix(bytes.TrimLeft(input, " \t\r\n"), []byte("{")) {
-		return &ToolError{Name: "TypeError", Message: "input of " + e.ID + ": expected an object", Code: CodeInvalidInput}
+		return &api.ToolError{Name: "TypeError", Message: "input of " + e.ID + ": expected an object", Code: api.CodeInvalidInput}
 	}
 	return nil
 }
@@ -32,30 +34,30 @@ func checkInput(ref *toolRef, e *catalog.Entry, input json.RawMessage) error {
 // checkJSON checks that a result is strict JSON and fits the schema. What is not
 // checked strictly may mean one thing to the schema and another to the tool.
 func checkJSON(s *schema.Schema, text json.RawMessage, what string) error {
-	_, err := decodeJSON(s, text, what, CodeInvalidToolResult)
+	_, err := decodeJSON(s, text, what, api.CodeInvalidToolResult)
 	return err
 }
 
 // decodeJSON is checkJSON with the value, nil without a schema.
-func decodeJSON(s *schema.Schema, text json.RawMessage, what string, code ToolErrorCode) (v any, err error) {
+func decodeJSON(s *schema.Schema, text json.RawMessage, what string, code api.ToolErrorCode) (v any, err error) {
 	if s == nil {
 		err = schema.Check(text)
 	} else if v, err = schema.Decode(text); err == nil {
 		err = s.Validate(v)
 	}
 	if err != nil {
-		return nil, &ToolError{Name: "TypeError", Message: what + ": " + err.Error(), Code: code}
+		return nil, &api.ToolError{Name: "TypeError", Message: what + ": " + err.Error(), Code: code}
 	}
 	return v, nil
 }
 
-func refusal(message string, code ToolErrorCode) *ToolError {
-	return &ToolError{Name: "PermissionError", Message: message, Code: code}
+func refusal(message string, code api.ToolErrorCode) *api.ToolError {
+	return &api.ToolError{Name: "PermissionError", Message: message, Code: code}
 }
 
 // unknownTool is the answer for an id that is not in the catalog, denied ones
 // included: a guest cannot tell the two apart.
-func (r *Run) unknownTool(id string) *ToolError {
+func (r *Run) unknownTool(id string) *api.ToolError {
 	msg := fmt.Sprintf("no tool has the id %q", plaintext.Clip(id, 200))
 	if how := r.mcpInstead(id); how != "" {
 		msg += " here; " + how
@@ -64,21 +66,21 @@ func (r *Run) unknownTool(id string) *ToolError {
 	} else {
 		msg += "; find ids with tools.search(query)"
 	}
-	return &ToolError{Message: msg, Code: CodeUnknownTool}
+	return &api.ToolError{Message: msg, Code: api.CodeUnknownTool}
 }
 
-func (r *Run) traceDenied(tc *ToolCall) {
+func (r *Run) traceDenied(tc *api.ToolCall) {
 	if rule, ok := r.hidden[tc.Tool]; ok {
-		r.emit(tc, TraceEvent{Event: EventCallDenied, Rule: rule})
+		r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: rule})
 		return
 	}
 	for _, x := range r.cat.Excluded() {
 		if x.ID == tc.Tool {
-			r.emit(tc, TraceEvent{Event: EventCallDenied, Rule: x.Verdict.String()})
+			r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: x.Verdict.String()})
 			return
 		}
 	}
-	r.emit(tc, TraceEvent{Event: EventCallDenied, Rule: "no such tool"})
+	r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: "no such tool"})
 }
 
 // word matches what stands between white space, quotes and brackets.

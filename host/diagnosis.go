@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
@@ -269,7 +271,7 @@ func isIdentifierByte(b byte) bool {
 	return b == '_' || b == '$' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b >= 0x80
 }
 
-func (r *Run) fillTelemetry(t *Telemetry) {
+func (r *Run) fillTelemetry(t *api.Telemetry) {
 	t.CatalogSize = r.cat.Len()
 	t.Sources = r.cat.Counts()
 	t.VisibleTools = []string{"exec", "wait"}
@@ -285,13 +287,13 @@ func (r *Run) fillTelemetry(t *Telemetry) {
 }
 
 // failure is a failed result without a cell.
-func (r *Run) failure(e *runError) *Result {
-	res := &Result{Status: guestabi.StatusFailed, Error: e.message, Reason: e.reason, Code: e.reason.Code(), Line: e.line, Column: e.column}
+func (r *Run) failure(e *runError) *api.Result {
+	res := &api.Result{Status: guestabi.StatusFailed, Error: e.message, Reason: e.reason, Code: e.reason.Code(), Line: e.line, Column: e.column}
 	r.fillTelemetry(&res.Telemetry)
 	return res
 }
 
-func (r *Run) emitEnd(event EventName, cellID, callID string, start time.Time, res *Result) {
-	e := TraceEvent{Event: event, CellID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
+func (r *Run) emitEnd(event api.EventName, cellID, callID string, start time.Time, res *api.Result) {
+	e := api.TraceEvent{Event: event, CellID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
 	r.stamp(&e)
 }

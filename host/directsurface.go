@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
@@ -13,7 +15,7 @@ const maxToolName = 64
 
 // directSurface is what a model sees without code mode: every tool. A name that two
 // owners have gets its owner in front.
-func directSurface(entries []*catalog.Entry) []ToolDefinition {
+func directSurface(entries []*catalog.Entry) []api.ToolDefinition {
 	names := make([]string, len(entries))
 	count := map[string]int{}
 	for i, e := range entries {
@@ -26,7 +28,7 @@ func directSurface(entries []*catalog.Entry) []ToolDefinition {
 		}
 	}
 	seen := map[string]bool{}
-	out := make([]ToolDefinition, 0, len(entries))
+	out := make([]api.ToolDefinition, 0, len(entries))
 	for i, e := range entries {
 		name := names[i]
 		if len(name) > maxToolName || seen[name] {
@@ -36,7 +38,7 @@ func directSurface(entries []*catalog.Entry) []ToolDefinition {
 		}
 		seen[name] = true
 		f := e.Ref.(*toolRef).facts
-		out = append(out, ToolDefinition{
+		out = append(out, api.ToolDefinition{
 			Name: name, Description: e.Description, Parameters: e.Parameters, ID: e.ID, Label: e.Label, Returns: e.Returns, Annotations: f.Annotations,
 		})
 	}

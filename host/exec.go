@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 )
@@ -17,9 +19,9 @@ const maxSource = 1 << 20
 // Exec runs a cell until it ends, is suspended, or the timeout is over: then it goes on in the
 // background up to its next await. Everything wrong with the input or the cell is a failed Result. The
 // error is for runs without code mode, a broken host, or a ctx that ended, which aborts the cell.
-func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
+func (r *Run) Exec(ctx context.Context, in api.ExecInput) (*api.Result, error) {
 	if !r.Active() {
-		return nil, ErrNotActive
+		return nil, api.ErrNotActive
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -50,7 +52,7 @@ func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 		return nil, err
 	}
 	if x.cell != nil {
-		r.emitEnd(EventExecEnd, x.cell.id, in.CallID, start, res)
+		r.emitEnd(api.EventExecEnd, x.cell.id, in.CallID, start, res)
 	}
 	return res, ctxError(ctx, res)
 }
@@ -58,7 +60,7 @@ func (r *Run) Exec(ctx context.Context, in ExecInput) (*Result, error) {
 func (h *Host) timeout() time.Duration { return time.Duration(h.cfg.TimeoutMs) * time.Millisecond }
 
 // ctxError reports that ctx ended, where that is why the run failed.
-func ctxError(ctx context.Context, res *Result) error {
+func ctxError(ctx context.Context, res *api.Result) error {
 	if res.Reason == guestabi.ReasonAborted && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -76,7 +78,7 @@ func (r *Run) bind(ctx context.Context, until time.Time) (context.Context, conte
 }
 
 // checkExec checks the input of exec and gives source and language.
-func (r *Run) checkExec(in ExecInput) (source, language string, bad *runError) {
+func (r *Run) checkExec(in api.ExecInput) (source, language string, bad *runError) {
 	source = in.Code
 	if source == "" {
 		source = in.Command
@@ -93,9 +95,9 @@ func (r *Run) checkExec(in ExecInput) (source, language string, bad *runError) {
 	}
 	language = in.Language
 	if language == "" {
-		language = JavaScript
+		language = api.JavaScript
 	}
-	if language != JavaScript && language != TypeScript {
+	if language != api.JavaScript && language != api.TypeScript {
 		return "", "", fail(guestabi.ReasonUnsupportedLanguage, "language must be \"javascript\" or \"typescript\"")
 	}
 	if !slices.Contains(r.h.cfg.Languages, language) {
@@ -114,16 +116,16 @@ type execution struct {
 }
 
 // start prepares the cell and runs it. What comes before the guest heeds the deadline too.
-func (x *execution) start(ctx context.Context) (*Result, error) {
+func (x *execution) start(ctx context.Context) (*api.Result, error) {
 	r := x.run
 	code, position := x.source, (func(int, int) (int, int))(nil)
-	if x.language == TypeScript || r.h.o.Hooks.BeforeExec != nil {
+	if x.language == api.TypeScript || r.h.o.Hooks.BeforeExec != nil {
 		bctx, cancel := r.bind(ctx, x.until)
 		defer cancel()
 		if bad := r.beforeExec(bctx, x); bad != nil {
 			return r.late(ctx, bctx, bad)
 		}
-		if x.language == TypeScript {
+		if x.language == api.TypeScript {
 			t, bad := r.h.transform(bctx, x.source)
 			if bad != nil {
 				return r.late(ctx, bctx, bad)
@@ -144,7 +146,7 @@ func (x *execution) start(ctx context.Context) (*Result, error) {
 	}
 	c.slot.release = r.h.running.give
 	c.position, x.cell = position, c
-	r.stamp(&TraceEvent{Event: EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
+	r.stamp(&api.TraceEvent{Event: api.EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, Compute: r.h.timeout(), EndWithCaller: true, Apart: !r.templateReady()})
 	if err != nil { // it was aborted before it began
 		return r.failure(fail(guestabi.ReasonAborted, "the run was aborted")), nil
@@ -153,7 +155,7 @@ func (x *execution) start(ctx context.Context) (*Result, error) {
 }
 
 // stopped gives what exec and wait return.
-func (r *Run) stopped(stop guestloop.Stop) (*Result, error) {
+func (r *Run) stopped(stop guestloop.Stop) (*api.Result, error) {
 	if e, ok := stop.Payload.(*ending); ok && !stop.Gone {
 		return e.res, e.err
 	}
@@ -169,7 +171,7 @@ func (r *Run) beforeExec(ctx context.Context, x *execution) *runError {
 	if hook == nil {
 		return nil
 	}
-	ev := &ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.scope}
+	ev := &api.ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.scope}
 	refusal := make(chan error, 1)
 	if !r.h.await(ctx, "BeforeExec", func() { refusal <- hook(ctx, ev) }) {
 		return fail(guestabi.ReasonInvalidInput, "refused: a hook of the host failed inside")
@@ -181,7 +183,7 @@ func (r *Run) beforeExec(ctx context.Context, x *execution) *runError {
 }
 
 // late says that the time was up, or that caller or run have gone, where that is why a step failed.
-func (r *Run) late(ctx, bctx context.Context, bad *runError) (*Result, error) {
+func (r *Run) late(ctx, bctx context.Context, bad *runError) (*api.Result, error) {
 	switch {
 	case ctx.Err() != nil:
 		return r.failure(fail(guestabi.ReasonAborted, "the call was cancelled")), nil

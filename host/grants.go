@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -121,9 +123,9 @@ func (g *grants) tellLocked() {
 }
 
 // newEnvelope checks an Envelope against the call that it was given for.
-func newEnvelope(key string, v *Envelope, input json.RawMessage) (*envelope, error) {
-	if v.Calls < 1 || v.Calls > MaxEnvelopeCalls {
-		return nil, fmt.Errorf("an envelope is for 1 to %d calls, not %d", MaxEnvelopeCalls, v.Calls)
+func newEnvelope(key string, v *api.Envelope, input json.RawMessage) (*envelope, error) {
+	if v.Calls < 1 || v.Calls > api.MaxEnvelopeCalls {
+		return nil, fmt.Errorf("an envelope is for 1 to %d calls, not %d", api.MaxEnvelopeCalls, v.Calls)
 	}
 	e := &envelope{key: key, left: v.Calls}
 	var err error
@@ -196,7 +198,7 @@ func (a grantSets) all() []*grants {
 
 // remember keeps an approval that holds for more than its call. One that cannot be
 // understood approves nothing.
-func (a grantSets) remember(tc *ToolCall, key string, d Decision) error {
+func (a grantSets) remember(tc *api.ToolCall, key string, d api.Decision) error {
 	var e *envelope
 	var to *grants
 	var err error
@@ -206,15 +208,15 @@ func (a grantSets) remember(tc *ToolCall, key string, d Decision) error {
 		}
 	}
 	switch d.Extent {
-	case "", ApproveOnce:
-	case ApproveRun:
+	case "", api.ApproveOnce:
+	case api.ApproveRun:
 		to = a.cell
-	case ApproveSession:
+	case api.ApproveSession:
 		to = a.session
 	default:
 		return fmt.Errorf("%q is no extent of an approval", d.Extent)
 	}
-	if tc.Approval != ApprovalAsk { // it is asked for every time
+	if tc.Approval != api.ApprovalAsk { // it is asked for every time
 		return nil
 	}
 	if e != nil && a.cell != nil {
@@ -238,7 +240,7 @@ type sessionGrants struct {
 }
 
 // of gives the grants of a session; nil for a scope without one.
-func (s *sessionGrants) of(sc Scope) *grants {
+func (s *sessionGrants) of(sc api.Scope) *grants {
 	if sc.SessionID == "" {
 		return nil
 	}

@@ -39,6 +39,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/quickjs"
@@ -47,7 +49,7 @@ import (
 // Host is safe for concurrent use.
 type Host struct {
 	o       Options
-	cfg     CodeModeConfig
+	cfg     api.CodeModeConfig
 	layers  []catalog.Layer
 	sandbox *catalog.Layer
 	schemas *schema.Cache
@@ -60,7 +62,7 @@ type Host struct {
 	sessions sessionGrants
 
 	transformOnce  sync.Once
-	transformer    Transformer
+	transformer    api.Transformer
 	closeTransform func() error
 
 	budget  budget      // bytes of inputs, results, snapshots and attachments
@@ -90,8 +92,8 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	if faults := o.CodeMode.faults("tools.codeMode"); len(faults) > 0 {
-		return nil, &ConfigError{Faults: faults}
+	if faults := o.CodeMode.Faults("tools.codeMode"); len(faults) > 0 {
+		return nil, &api.ConfigError{Faults: faults}
 	}
 	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), schemas: schema.NewCache(maxSchemas), runs: map[*Run]struct{}{}, toolsets: map[*toolset]struct{}{}, suspended: map[string]*cell{}}
 	if h.o.Random == nil {
@@ -133,14 +135,14 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 func (h *Host) buildPolicy() error {
 	base, err := catalog.NewLayer("tools", catalog.Policy{Allow: h.o.Allow, Deny: h.o.Deny})
 	if err != nil {
-		return &ConfigError{Faults: []Fault{{"tools", err.Error()}}}
+		return &api.ConfigError{Faults: []api.Fault{{Key: "tools", Message: err.Error()}}}
 	}
 	h.layers = []catalog.Layer{base}
 	s := h.o.Sandbox
 	if s.Allow != nil || s.AlsoAllow != nil || s.Deny != nil {
 		l, err := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: s.Allow, Deny: s.Deny}, s.AlsoAllow)
 		if err != nil {
-			return &ConfigError{Faults: []Fault{{"tools.sandbox", err.Error()}}}
+			return &api.ConfigError{Faults: []api.Fault{{Key: "tools.sandbox", Message: err.Error()}}}
 		}
 		h.sandbox = &l
 	}
@@ -159,7 +161,7 @@ func (h *Host) loadEngine(ctx context.Context) (*quickjs.Engine, error) {
 	closed := h.closed
 	h.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, api.ErrClosed
 	}
 	if h.o.Engine != nil {
 		return h.o.Engine, nil

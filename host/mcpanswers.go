@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
@@ -16,12 +18,12 @@ import (
 // answerAPI answers MCP.<server>.$api(tool, { schema }): the declaration of a server
 // or of one of its tools, and the schemas if they are wanted.
 func (s *runMCPServer) answerAPI(c *cell, request int, m *member, args []json.RawMessage) error {
-	c.report.count(func(t *Telemetry) { t.DescribeCount++ })
+	c.report.count(func(t *api.Telemetry) { t.DescribeCount++ })
 	tool, withSchema, err := apiArgs(args)
 	if err != nil {
-		return c.fail(request, &ToolError{Name: "TypeError", Message: m.path + "(tool?, { schema? }): " + err.Error(), Code: CodeInvalidInput})
+		return c.fail(request, &api.ToolError{Name: "TypeError", Message: m.path + "(tool?, { schema? }): " + err.Error(), Code: api.CodeInvalidInput})
 	}
-	c.run.stamp(&TraceEvent{Event: EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
+	c.run.stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(s.api.Title+" "+tool, 200), Namespace: m.path, Untrusted: true})
 	out := map[string]any{"server": s.api.Name}
 	if tool == "" {
 		return c.answer(request, s.overview())
@@ -51,12 +53,12 @@ func (s *runMCPServer) toolNames() []string {
 	return names
 }
 
-func (s *runMCPServer) unknownTool(tool string) *ToolError {
+func (s *runMCPServer) unknownTool(tool string) *api.ToolError {
 	message := fmt.Sprintf("MCP.%s has no tool %q", s.api.Name, plaintext.Clip(tool, 200))
 	if near := schema.Suggest(tool, s.toolNames()); near != "" {
 		message += "; did you mean " + near + "?"
 	}
-	return &ToolError{Message: message, Code: CodeUnknownTool}
+	return &api.ToolError{Message: message, Code: api.CodeUnknownTool}
 }
 
 // apiArgs reads the arguments of $api.
@@ -93,16 +95,16 @@ const maxFoundText = 300
 
 // answerMCPSearch answers MCP.$search(query, { limit }).
 func answerMCPSearch(c *cell, request int, _ *member, args []json.RawMessage) error {
-	c.report.count(func(t *Telemetry) { t.SearchCount++ })
+	c.report.count(func(t *api.Telemetry) { t.SearchCount++ })
 	query, limit, err := c.searchArgs(args)
 	if err != nil {
-		var te *ToolError
+		var te *api.ToolError
 		if !errors.As(err, &te) {
-			te = &ToolError{Name: "TypeError", Message: "MCP.$search(query, { limit }): " + err.Error(), Code: CodeInvalidInput}
+			te = &api.ToolError{Name: "TypeError", Message: "MCP.$search(query, { limit }): " + err.Error(), Code: api.CodeInvalidInput}
 		}
 		return c.fail(request, te)
 	}
-	c.run.stamp(&TraceEvent{Event: EventSearch, CellID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
+	c.run.stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
 	found := []foundTool{}
 	for _, e := range c.run.cat.SearchMCP(query, limit) {
 		if f, ok := c.run.callOf(e); ok {

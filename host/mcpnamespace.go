@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/namespace"
@@ -56,14 +58,14 @@ func visibleMCP(ts *toolset, cat *catalog.Catalog) []*runMCPServer {
 // missingMCP names the servers that are not available, as far as the run may know of
 // them. Their tools are not known: what any server may have stands for them before rules
 // and policy, which would hide the tools of a server that is denied.
-func (h *Host) missingMCP(ctx context.Context, scope Scope, ts *toolset, layers []catalog.Layer) []string {
+func (h *Host) missingMCP(ctx context.Context, scope api.Scope, ts *toolset, layers []catalog.Layer) []string {
 	var out []string
 	for _, s := range ts.mcp {
 		if s.Err == nil {
 			continue
 		}
 		const name = "resources/list"
-		facts := &ToolFacts{ID: catalog.SourceMCP + ":" + s.Name + ":" + name, Source: catalog.SourceMCP, Owner: s.Name, Name: name, Approval: ApprovalNever}
+		facts := &api.ToolFacts{ID: catalog.SourceMCP + ":" + s.Name + ":" + name, Source: catalog.SourceMCP, Owner: s.Name, Name: name, Approval: api.ApprovalNever}
 		e := catalog.Entry{Name: name, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Ref: &toolRef{mcp: true, facts: facts}}
 		if !catalog.Check(&e, layers...).Visible {
 			continue

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -43,7 +45,7 @@ func (s *mcpServer) readResource(ctx context.Context, c *call) (json.RawMessage,
 		URI string `json:"uri"`
 	}
 	if err := schema.DecodeInto(c.tc.Input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
-		return nil, &ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
+		return nil, &api.ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
 	}
 	items, err := s.Client.ReadResource(ctx, in.URI)
 	if err != nil {
@@ -60,11 +62,11 @@ func (s *mcpServer) readResource(ctx context.Context, c *call) (json.RawMessage,
 			Resource json.RawMessage `json:"resource"`
 		}
 		if err := json.Unmarshal(it, &item); err != nil || item.Resource == nil {
-			return nil, &ToolError{Message: "the server's resource has no contents", Code: "invalid_tool_result"}
+			return nil, &api.ToolError{Message: "the server's resource has no contents", Code: "invalid_tool_result"}
 		}
 		contents = append(contents, item.Resource)
 	}
-	c.mcp = &MCPResult{Content: items}
+	c.mcp = &api.MCPResult{Content: items}
 	return json.Marshal(map[string]any{"contents": contents})
 }
 
@@ -74,7 +76,7 @@ func (s *mcpServer) getPrompt(ctx context.Context, c *call) (json.RawMessage, er
 		Arguments map[string]string `json:"arguments"`
 	}
 	if err := schema.DecodeInto(c.tc.Input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
-		return nil, &ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
+		return nil, &api.ToolError{Name: "TypeError", Message: err.Error(), Code: "invalid_input"}
 	}
 	p, err := s.Client.GetPrompt(ctx, in.Name, in.Arguments)
 	if err != nil {
@@ -89,7 +91,7 @@ func (s *mcpServer) getPrompt(ctx context.Context, c *call) (json.RawMessage, er
 		Messages    []message `json:"messages"`
 	}{p.Description, []message{}}
 	for i := range p.Messages {
-		list, _, err := c.contentList([]MCPContent{p.Messages[i].Content})
+		list, _, err := c.contentList([]api.MCPContent{p.Messages[i].Content})
 		if err != nil {
 			return nil, err
 		}

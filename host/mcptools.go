@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
@@ -23,25 +25,14 @@ type mcpServer struct {
 	tools  int
 }
 
-// MCPStatus says how a server of Options.MCP or SetMCP stands.
-type MCPStatus struct {
-	Name string
-	// Tools counts those that are registered, whatever the policy says.
-	Tools int
-	// Err says why the server is not available.
-	Err error
-	// Faults are the tools that were left out, each an ErrTool.
-	Faults []error
-}
-
 // MCPStatus lists the MCP servers in the order given.
-func (h *Host) MCPStatus() []MCPStatus {
+func (h *Host) MCPStatus() []api.MCPStatus {
 	h.mu.Lock()
 	servers := h.tools.mcp
 	h.mu.Unlock()
-	out := make([]MCPStatus, len(servers))
+	out := make([]api.MCPStatus, len(servers))
 	for i, s := range servers {
-		out[i] = MCPStatus{Name: s.Name, Tools: s.tools, Err: s.Err, Faults: slices.Clone(s.faults)}
+		out[i] = api.MCPStatus{Name: s.Name, Tools: s.tools, Err: s.Err, Faults: slices.Clone(s.faults)}
 	}
 	return out
 }
@@ -50,16 +41,16 @@ func (h *Host) MCPStatus() []MCPStatus {
 // one out.
 func (h *Host) addServers(ts *toolset, servers []MCPServer) error {
 	if len(servers) > maxMCPServers {
-		return fmt.Errorf("%w: %d MCP servers, more than %d", ErrTool, len(servers), maxMCPServers)
+		return fmt.Errorf("%w: %d MCP servers, more than %d", api.ErrTool, len(servers), maxMCPServers)
 	}
 	seen := map[string]bool{}
 	for i := range servers {
 		s := &mcpServer{MCPServer: servers[i]}
 		if _, err := catalog.ID(catalog.SourceMCP, s.Name, "tool"); err != nil {
-			return fmt.Errorf("%w: MCP server: %w", ErrTool, err)
+			return fmt.Errorf("%w: MCP server: %w", api.ErrTool, err)
 		}
 		if seen[s.Name] {
-			return fmt.Errorf("%w: two MCP servers have the name %s", ErrTool, s.Name)
+			return fmt.Errorf("%w: two MCP servers have the name %s", api.ErrTool, s.Name)
 		}
 		seen[s.Name] = true
 		ts.mcp = append(ts.mcp, s)
@@ -67,7 +58,7 @@ func (h *Host) addServers(ts *toolset, servers []MCPServer) error {
 			continue
 		}
 		if s.Client == nil {
-			return fmt.Errorf("%w: the MCP server %s has no Client", ErrTool, s.Name)
+			return fmt.Errorf("%w: the MCP server %s has no Client", api.ErrTool, s.Name)
 		}
 		if err := s.checkInstructions(ts.lock); err != nil {
 			ts.drift = append(ts.drift, err)
@@ -136,7 +127,7 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 		err = catalog.Validate(&e)
 	}
 	if err != nil {
-		s.faults = append(s.faults, fmt.Errorf("%w: the MCP server %s: %w", ErrTool, s.Name, err))
+		s.faults = append(s.faults, fmt.Errorf("%w: the MCP server %s: %w", api.ErrTool, s.Name, err))
 		return
 	}
 	// What an MCP tool declares is about structuredContent, which mcpValue checks.
@@ -152,11 +143,11 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 	ts.entries = append(ts.entries, e)
 }
 
-func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
+func (h *Host) mcpTool(s *mcpServer, id string, t *api.MCPTool) catalog.Entry {
 	ref := &toolRef{approval: t.Approval, mcp: true, original: t}
 	ref.invoke = func(ctx context.Context, c *call) (json.RawMessage, error) {
-		res, err := s.Client.CallTool(ctx, t, c.tc.Input, func(p MCPProgress) {
-			ReportProgress(ctx, Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+		res, err := s.Client.CallTool(ctx, t, c.tc.Input, func(p api.MCPProgress) {
+			ReportProgress(ctx, api.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
 		})
 		if err != nil {
 			return nil, err
@@ -173,27 +164,27 @@ func (h *Host) mcpTool(s *mcpServer, id string, t *MCPTool) catalog.Entry {
 const maxContentItems = 10_000
 
 // contentList writes content items for a guest. Beside them, it gives what stands for the binaries in them.
-func (c *call) contentList(items []MCPContent) (list []json.RawMessage, stands []string, err error) {
+func (c *call) contentList(items []api.MCPContent) (list []json.RawMessage, stands []string, err error) {
 	if len(items) > maxContentItems {
-		return nil, nil, &ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: CodeToolOutputTooLarge}
+		return nil, nil, &api.ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: api.CodeToolOutputTooLarge}
 	}
 	list, stands = make([]json.RawMessage, len(items)), make([]string, len(items))
 	for i := range items {
 		if list[i], stands[i], err = c.root.files.contentJSON(c.run.h, &items[i]); err != nil {
-			return nil, nil, &ToolError{Message: "the server's result cannot be read", Code: CodeInvalidToolResult}
+			return nil, nil, &api.ToolError{Message: "the server's result cannot be read", Code: api.CodeInvalidToolResult}
 		}
 	}
 	return list, stands, nil
 }
 
 // mcpValue is what a cell gets of an MCP tool's result. A failure is thrown.
-func (c *call) mcpValue(res *MCPResult) (json.RawMessage, error) {
+func (c *call) mcpValue(res *api.MCPResult) (json.RawMessage, error) {
 	if res.IsError {
-		return nil, &ToolError{Message: errorText(res), Code: CodeMCPToolError}
+		return nil, &api.ToolError{Message: errorText(res), Code: api.CodeMCPToolError}
 	}
 	if c.ref.structured != nil {
 		if res.Structured == nil {
-			return nil, &ToolError{Message: "the tool declares an output schema and gave no structuredContent", Code: CodeInvalidToolResult}
+			return nil, &api.ToolError{Message: "the tool declares an output schema and gave no structuredContent", Code: api.CodeInvalidToolResult}
 		}
 		if err := checkJSON(c.ref.structured, res.Structured, "result (structuredContent)"); err != nil {
 			return nil, err
@@ -211,7 +202,7 @@ func (c *call) mcpValue(res *MCPResult) (json.RawMessage, error) {
 }
 
 // errorText is what a failed tool says.
-func errorText(res *MCPResult) string {
+func errorText(res *api.MCPResult) string {
 	var b strings.Builder
 	for i := range res.Content {
 		var item struct {

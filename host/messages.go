@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
@@ -41,7 +43,7 @@ func (c *cell) Message(line []byte) error {
 	case guestabi.MsgOverflow:
 		return c.report.overflow()
 	}
-	request, rest, ok := cutNumber(rest, c.h.cfg.MaxPendingToolCalls*QueuedPerPending)
+	request, rest, ok := cutNumber(rest, c.h.cfg.MaxPendingToolCalls*api.QueuedPerPending)
 	if !ok {
 		return badMessage()
 	}
@@ -99,12 +101,12 @@ func (c *cell) overCalls(request int) (err error, over bool) {
 	if n > 2*max {
 		return fail(guestabi.ReasonTooManyPendingToolCalls, "%s", message), true
 	}
-	return c.fail(request, &ToolError{Message: message, Code: CodeTooManyPending}), true
+	return c.fail(request, &api.ToolError{Message: message, Code: api.CodeTooManyPending}), true
 }
 
 func (c *cell) traceRefused() {
 	if c.refused > 0 {
-		c.run.stamp(&TraceEvent{Event: EventCallsMore, CellID: c.id, ParentID: c.parentID, Count: c.refused, Status: string(CodeTooManyPending)})
+		c.run.stamp(&api.TraceEvent{Event: api.EventCallsMore, CellID: c.id, ParentID: c.parentID, Count: c.refused, Status: string(api.CodeTooManyPending)})
 	}
 }
 
@@ -121,13 +123,13 @@ func (c *cell) answer(request int, value json.RawMessage) error {
 func (c *cell) answerJSON(request int, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil { // a schema that was checked when it was registered
-		return c.fail(request, &ToolError{Message: "the answer has no JSON form", Code: CodeInternalError})
+		return c.fail(request, &api.ToolError{Message: "the answer has no JSON form", Code: api.CodeInternalError})
 	}
 	return c.answer(request, text)
 }
 
 // fail settles a request with a failure.
-func (c *cell) fail(request int, te *ToolError) error {
+func (c *cell) fail(request int, te *api.ToolError) error {
 	name := te.Name
 	if name == "" {
 		name = "Error"
@@ -135,8 +137,8 @@ func (c *cell) fail(request int, te *ToolError) error {
 	return c.loop.Answer(request, guestloop.Outcome{Failure: &guestabi.Thrown{Name: name, Message: te.Message, Code: string(te.Code)}})
 }
 
-func (c *cell) noRoom() *ToolError {
-	return &ToolError{Message: fmt.Sprintf("too many pending tool calls: open calls hold %d bytes; await some before starting more", c.loop.Held()), Code: CodeTooManyPending}
+func (c *cell) noRoom() *api.ToolError {
+	return &api.ToolError{Message: fmt.Sprintf("too many pending tool calls: open calls hold %d bytes; await some before starting more", c.loop.Held()), Code: api.CodeTooManyPending}
 }
 
 // requestUnknown answers a call by an id that the guest does not know. It goes
@@ -153,13 +155,13 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 		// MCP servers have no number: they are reached through MCP alone.
 		bad = bad || e.Source != catalog.SourceMCP
 		if !bad {
-			c.report.count(func(t *Telemetry) { t.CallCount++ })
-			c.run.traceDenied(&ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
+			c.report.count(func(t *api.Telemetry) { t.CallCount++ })
+			c.run.traceDenied(&api.ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
 			return c.fail(request, c.run.unknownTool(id))
 		}
 	}
 	if bad {
-		return c.fail(request, &ToolError{Name: "TypeError", Message: "tools.call(id, input): id must be a string", Code: CodeInvalidInput})
+		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.call(id, input): id must be a string", Code: api.CodeInvalidInput})
 	}
 	return c.requestCall(request, id, nil, pair[1], nil)
 }
@@ -167,15 +169,15 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 // requestCall opens a tool call, that of a namespace's function if m is not nil. Entry is nil for an
 // id that is not in the guest's view of the catalog.
 func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byte, m *member) error {
-	c.report.count(func(t *Telemetry) { t.CallCount++ })
+	c.report.count(func(t *api.Telemetry) { t.CallCount++ })
 	if e != nil {
 		c.report.called(id)
 	}
 	if len(input) > maxToolInput {
-		return c.fail(request, &ToolError{Name: "RangeError", Message: fmt.Sprintf("the input has %d bytes, more than the %d that are allowed; pass less, or in parts", len(input), maxToolInput), Code: CodeToolInputTooLarge})
+		return c.fail(request, &api.ToolError{Name: "RangeError", Message: fmt.Sprintf("the input has %d bytes, more than the %d that are allowed; pass less, or in parts", len(input), maxToolInput), Code: api.CodeToolInputTooLarge})
 	}
 	c.calls++
-	cl := &call{run: c.run, cell: c, since: c.h.now(), files: &c.files, tc: &ToolCall{
+	cl := &call{run: c.run, cell: c, since: c.h.now(), files: &c.files, tc: &api.ToolCall{
 		ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, CellID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
 	}}
 	cl.root = cl
@@ -194,14 +196,14 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 }
 
 func (c *cell) requestSearch(request int, rest []byte) error {
-	c.report.count(func(t *Telemetry) { t.SearchCount++ })
+	c.report.count(func(t *api.Telemetry) { t.SearchCount++ })
 	var pair []json.RawMessage
 	if json.Unmarshal(rest, &pair) != nil || len(pair) != 2 {
 		return badMessage()
 	}
 	var query string
 	if json.Unmarshal(pair[0], &query) != nil || string(pair[0]) == "null" {
-		return c.fail(request, &ToolError{Name: "TypeError", Message: "tools.search(query, { limit }): query must be a string", Code: CodeInvalidInput})
+		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.search(query, { limit }): query must be a string", Code: api.CodeInvalidInput})
 	}
 	unset := string(pair[1]) == "null"
 	limit, err := strconv.Atoi(string(pair[1]))
@@ -209,22 +211,22 @@ func (c *cell) requestSearch(request int, rest []byte) error {
 		limit = 0
 	}
 	if limit, err = c.h.searchLimit(limit, unset); err != nil {
-		var te *ToolError
+		var te *api.ToolError
 		errors.As(err, &te)
 		return c.fail(request, te)
 	}
 	found := c.run.cat.Search(query, limit)
-	c.run.stamp(&TraceEvent{Event: EventSearch, CellID: c.id, ParentID: c.parentID})
+	c.run.stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID})
 	return c.answer(request, catalog.MarshalCompact(found))
 }
 
 func (c *cell) requestDescribe(request int, rest []byte) error {
-	c.report.count(func(t *Telemetry) { t.DescribeCount++ })
+	c.report.count(func(t *api.Telemetry) { t.DescribeCount++ })
 	var id string
 	if json.Unmarshal(rest, &id) != nil || string(rest) == "null" {
-		return c.fail(request, &ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: CodeInvalidInput})
+		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: api.CodeInvalidInput})
 	}
-	c.run.stamp(&TraceEvent{Event: EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
+	c.run.stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
 	d, err := c.run.cat.Describe(id)
 	if err != nil {
 		return c.fail(request, c.run.unknownTool(id))

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/namespace"
@@ -149,7 +151,7 @@ func (r *Run) makeNamespaces() (*runNamespaces, error) {
 		}
 		if err != nil {
 			n.members = n.members[:before]
-			r.stamp(&TraceEvent{Event: EventNamespaceRefused, Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
+			r.stamp(&api.TraceEvent{Event: api.EventNamespaceRefused, Tool: ns.plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.plugin.Unsigned()})
 			continue
 		}
 		n.setup = append(n.setup, guestabi.GuestNamespace{Name: ns.GlobalName, Scope: scopeTree})
@@ -276,9 +278,9 @@ func (c *cell) requestMember(request int, rest []byte) error {
 		}
 		input, err := m.call.MapArgs(list)
 		if err != nil {
-			c.report.count(func(t *Telemetry) { t.CallCount++ })
-			te := &ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: CodeInvalidInput}
-			c.run.emit(&ToolCall{ParentID: c.parentID, CellID: c.id, Tool: m.tool.ID, Namespace: m.path, Unsigned: m.tool.Unsigned}, notMapped(te))
+			c.report.count(func(t *api.Telemetry) { t.CallCount++ })
+			te := &api.ToolError{Name: "TypeError", Message: m.path + ": " + err.Error(), Code: api.CodeInvalidInput}
+			c.run.emit(&api.ToolCall{ParentID: c.parentID, CellID: c.id, Tool: m.tool.ID, Namespace: m.path, Unsigned: m.tool.Unsigned}, notMapped(te))
 			return c.fail(request, te)
 		}
 		args = input
@@ -287,8 +289,8 @@ func (c *cell) requestMember(request int, rest []byte) error {
 }
 
 // notMapped is the trace of a call that did not get as far as its tool.
-func notMapped(te *ToolError) TraceEvent {
-	return TraceEvent{Event: EventCallDenied, Rule: "its arguments were not mapped", Status: string(te.Code)}
+func notMapped(te *api.ToolError) api.TraceEvent {
+	return api.TraceEvent{Event: api.EventCallDenied, Rule: "its arguments were not mapped", Status: string(te.Code)}
 }
 
 func splitArgs(args []byte) ([]json.RawMessage, error) {
@@ -301,7 +303,7 @@ func splitArgs(args []byte) ([]json.RawMessage, error) {
 func (r *Run) mapInput(ctx context.Context, m *member, args json.RawMessage) (json.RawMessage, error) {
 	list, err := splitArgs(args)
 	if err != nil {
-		return nil, &ToolError{Name: "TypeError", Message: m.path + ": the arguments have no JSON form", Code: CodeInvalidInput}
+		return nil, &api.ToolError{Name: "TypeError", Message: m.path + ": the arguments have no JSON form", Code: api.CodeInvalidInput}
 	}
 	in, err := r.instance(ctx, m.of.plugin)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
@@ -36,7 +38,7 @@ const (
 // resolution is an answer: a value or a failure.
 type resolution struct {
 	value json.RawMessage
-	err   *ToolError
+	err   *api.ToolError
 }
 
 // begin says false if the call waits already.
@@ -76,9 +78,9 @@ func (o *outside) shows() (outsideKind, json.RawMessage) {
 }
 
 // pending is the call in a result.
-func (c *call) pending() PendingToolCall {
+func (c *call) pending() api.PendingToolCall {
 	kind, payload := c.outside.shows()
-	p := PendingToolCall{ID: c.tc.ID, Method: "call", Tool: plaintext.Clip(c.tc.Tool, maxShownID), Since: c.since, Approval: kind == forApproval}
+	p := api.PendingToolCall{ID: c.tc.ID, Method: "call", Tool: plaintext.Clip(c.tc.Tool, maxShownID), Since: c.since, Approval: kind == forApproval}
 	if kind == forInterrupt || kind == forCaller {
 		p.Method, p.Input = string(kind), payload
 	}
@@ -90,7 +92,7 @@ func (c *call) ask(ctx context.Context, kind outsideKind, payload json.RawMessag
 	root, r := c.root, c.run
 	answer := make(chan resolution, 1)
 	if !root.outside.begin(kind, payload, answer) {
-		return resolution{}, &plugins.ToolError{Name: "Error", Message: "the call is interrupted already", Code: string(CodeInterrupted)}
+		return resolution{}, &plugins.ToolError{Name: "Error", Message: "the call is interrupted already", Code: string(api.CodeInterrupted)}
 	}
 	defer root.outside.end()
 	r.asks(root, true)
@@ -137,7 +139,7 @@ func (r *Run) question(callID string) (c *call, kind outsideKind) {
 // askCaller leaves a client's tool to the caller of Exec.
 func (c *call) askCaller(ctx context.Context) (json.RawMessage, error) {
 	if c.root != c || c.req == nil {
-		return nil, &ToolError{Message: "client tools are executed by the caller of exec", Code: CodeClientTool}
+		return nil, &api.ToolError{Message: "client tools are executed by the caller of exec", Code: api.CodeClientTool}
 	}
 	tell := func() {
 		if f := c.run.o.OnClientCall; f != nil {
@@ -157,7 +159,7 @@ func (c *call) askCaller(ctx context.Context) (json.RawMessage, error) {
 // interrupt asks whoever resolves what a plugin wants to know.
 func (c *call) interrupt(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
 	if c.root.req == nil {
-		return nil, &plugins.ToolError{Name: "Error", Message: "nobody can answer an interrupt of this call", Code: string(CodeUnavailable)}
+		return nil, &plugins.ToolError{Name: "Error", Message: "nobody can answer an interrupt of this call", Code: string(api.CodeUnavailable)}
 	}
 	res, err := c.ask(ctx, forInterrupt, slices.Clone(payload), nil)
 	if err != nil {
@@ -175,7 +177,7 @@ func (c *call) interrupt(ctx context.Context, payload json.RawMessage) (json.Raw
 func (r *Run) Resolve(callID string, value json.RawMessage) error {
 	c, kind := r.question(callID)
 	if len(value) > r.h.o.MaxToolOutputBytes {
-		return &ToolError{Message: "the result is too large", Code: CodeToolOutputTooLarge}
+		return &api.ToolError{Message: "the result is too large", Code: api.CodeToolOutputTooLarge}
 	}
 	if len(value) == 0 {
 		value = json.RawMessage("null")
@@ -187,10 +189,10 @@ func (r *Run) Resolve(callID string, value json.RawMessage) error {
 		}
 	case forInterrupt:
 		if err := schema.Check(value); err != nil {
-			return &ToolError{Name: "TypeError", Message: "resolution: " + err.Error(), Code: CodeInvalidInput}
+			return &api.ToolError{Name: "TypeError", Message: "resolution: " + err.Error(), Code: api.CodeInvalidInput}
 		}
 	default:
-		return ErrUnknownCall
+		return api.ErrUnknownCall
 	}
 	return c.answer(kind, resolution{value: slices.Clone(value)})
 }
@@ -199,7 +201,7 @@ func (r *Run) Resolve(callID string, value json.RawMessage) error {
 // now must not find that it does.
 func (c *call) answer(kind outsideKind, res resolution) error {
 	if !c.outside.resolve(kind, res) {
-		return ErrUnknownCall
+		return api.ErrUnknownCall
 	}
 	c.req.Wait(guestloop.Inside)
 	return nil
@@ -207,13 +209,13 @@ func (c *call) answer(kind outsideKind, res resolution) error {
 
 // Reject settles an open client call with a failure, or answers one that is
 // interrupted with a failure. A nil te stands for one without details.
-func (r *Run) Reject(callID string, te *ToolError) error {
+func (r *Run) Reject(callID string, te *api.ToolError) error {
 	c, kind := r.question(callID)
 	if kind != forCaller && kind != forInterrupt {
-		return ErrUnknownCall
+		return api.ErrUnknownCall
 	}
 	if te == nil {
-		te = &ToolError{Message: map[outsideKind]string{forCaller: "the client tool failed", forInterrupt: "the interrupt was rejected"}[kind]}
+		te = &api.ToolError{Message: map[outsideKind]string{forCaller: "the client tool failed", forInterrupt: "the interrupt was rejected"}[kind]}
 	}
 	return c.answer(kind, resolution{err: r.plainError(context.Background(), c.entry, te)})
 }

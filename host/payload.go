@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
@@ -30,7 +32,7 @@ func (r *Run) OpenAIChatTools() json.RawMessage {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
 	}
-	return toolList(r, func(d ToolDefinition) tool {
+	return toolList(r, func(d api.ToolDefinition) tool {
 		return tool{"function", function{d.Name, d.Description, objectSchema(d.Parameters, true)}}
 	})
 }
@@ -45,7 +47,7 @@ func (r *Run) OpenAIResponsesTools() json.RawMessage {
 		Parameters  json.RawMessage `json:"parameters"`
 		Strict      bool            `json:"strict"`
 	}
-	return toolList(r, func(d ToolDefinition) tool {
+	return toolList(r, func(d api.ToolDefinition) tool {
 		return tool{"function", d.Name, d.Description, objectSchema(d.Parameters, true), false}
 	})
 }
@@ -57,7 +59,7 @@ func (r *Run) AnthropicTools() json.RawMessage {
 		Description string          `json:"description,omitempty"`
 		InputSchema json.RawMessage `json:"input_schema"`
 	}
-	return toolList(r, func(d ToolDefinition) tool {
+	return toolList(r, func(d api.ToolDefinition) tool {
 		return tool{d.Name, d.Description, objectSchema(d.Parameters, false)}
 	})
 }
@@ -71,7 +73,7 @@ func (r *Run) GeminiTools() json.RawMessage {
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parametersJsonSchema"`
 	}
-	list := toolList(r, func(d ToolDefinition) tool {
+	list := toolList(r, func(d api.ToolDefinition) tool {
 		return tool{d.Name, d.Description, objectSchema(d.Parameters, false)}
 	})
 	if string(list) == "[]" {
@@ -85,16 +87,16 @@ func (r *Run) GeminiTools() json.RawMessage {
 // gives an object, as the protocol wants.
 func (r *Run) MCPTools() json.RawMessage {
 	type tool struct {
-		Name         string           `json:"name"`
-		Title        string           `json:"title,omitempty"`
-		Description  string           `json:"description,omitempty"`
-		InputSchema  json.RawMessage  `json:"inputSchema"`
-		OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
-		Annotations  *ToolAnnotations `json:"annotations,omitempty"`
+		Name         string               `json:"name"`
+		Title        string               `json:"title,omitempty"`
+		Description  string               `json:"description,omitempty"`
+		InputSchema  json.RawMessage      `json:"inputSchema"`
+		OutputSchema json.RawMessage      `json:"outputSchema,omitempty"`
+		Annotations  *api.ToolAnnotations `json:"annotations,omitempty"`
 	}
-	return toolList(r, func(d ToolDefinition) tool {
+	return toolList(r, func(d api.ToolDefinition) tool {
 		t := tool{Name: d.Name, Title: d.Label, Description: d.Description, InputSchema: objectSchema(d.Parameters, false)}
-		if d.Annotations != (ToolAnnotations{}) {
+		if d.Annotations != (api.ToolAnnotations{}) {
 			t.Annotations = &d.Annotations
 		}
 		if rootType(d.Returns) == `"object"` {
@@ -105,7 +107,7 @@ func (r *Run) MCPTools() json.RawMessage {
 }
 
 // toolList writes the surface in a provider's form.
-func toolList[T any](r *Run, form func(ToolDefinition) T) json.RawMessage {
+func toolList[T any](r *Run, form func(api.ToolDefinition) T) json.RawMessage {
 	out := []T{}
 	for _, d := range r.Surface() {
 		out = append(out, form(d))
@@ -163,30 +165,10 @@ func objectSchema(schema json.RawMessage, properties bool) json.RawMessage {
 	return slices.Concat(json.RawMessage("{"), missing, json.RawMessage(rest))
 }
 
-// ModelCall is a call of a tool as a model made it, by the name that Surface gave.
-type ModelCall struct {
-	// ID is the provider's id of the call, for trace and approvals. It may be empty.
-	ID, Name string
-	// Arguments is a JSON object: OpenAI's arguments, Anthropic's input, Gemini's args.
-	// Empty stands for {}.
-	Arguments json.RawMessage
-}
-
-// ModelAnswer is what the model gets to read of a call.
-type ModelAnswer struct {
-	// JSON is the result of exec or wait, or a tool's value. A call of a tool that fails
-	// gives {"error":{"name","message","code"}}.
-	JSON json.RawMessage
-	// IsError is set for a failed result, and for a call that failed.
-	IsError bool
-	// Attachments are the binaries whose handles stand in JSON.
-	Attachments []Attachment
-}
-
 // Answer makes a model's call: exec and wait if code mode is active, else the tool
 // of that name. Whatever is wrong with the call is an answer for the model. The error
 // is for a broken or closed host, or a ctx that ended.
-func (r *Run) Answer(ctx context.Context, call ModelCall) (*ModelAnswer, error) {
+func (r *Run) Answer(ctx context.Context, call api.ModelCall) (*api.ModelAnswer, error) {
 	if len(call.Arguments) == 0 {
 		call.Arguments = json.RawMessage("{}")
 	}
@@ -194,12 +176,12 @@ func (r *Run) Answer(ctx context.Context, call ModelCall) (*ModelAnswer, error) 
 		return r.answerControl(ctx, call)
 	}
 	surface := r.Surface()
-	i := slices.IndexFunc(surface, func(d ToolDefinition) bool { return d.Name == call.Name })
+	i := slices.IndexFunc(surface, func(d api.ToolDefinition) bool { return d.Name == call.Name })
 	if i < 0 {
 		return noSuchTool(call.Name), nil
 	}
-	res, err := r.CallTool(ctx, CallInput{ID: surface[i].ID, Input: call.Arguments, CallID: call.ID})
-	var te *ToolError
+	res, err := r.CallTool(ctx, api.CallInput{ID: surface[i].ID, Input: call.Arguments, CallID: call.ID})
+	var te *api.ToolError
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -208,21 +190,21 @@ func (r *Run) Answer(ctx context.Context, call ModelCall) (*ModelAnswer, error) 
 	case err != nil:
 		return nil, err
 	}
-	return &ModelAnswer{JSON: res.Value, Attachments: res.Attachments}, nil
+	return &api.ModelAnswer{JSON: res.Value, Attachments: res.Attachments}, nil
 }
 
-func (r *Run) answerControl(ctx context.Context, call ModelCall) (*ModelAnswer, error) {
-	var res *Result
+func (r *Run) answerControl(ctx context.Context, call api.ModelCall) (*api.ModelAnswer, error) {
+	var res *api.Result
 	var err error
 	switch call.Name {
 	case "exec":
-		var in ExecInput
+		var in api.ExecInput
 		if in, res = r.ParseExec(call.Arguments); res == nil {
 			in.CallID = call.ID
 			res, err = r.Exec(ctx, in)
 		}
 	case "wait":
-		var in WaitInput
+		var in api.WaitInput
 		if in, res = r.ParseWait(call.Arguments); res == nil {
 			in.CallID = call.ID
 			res, err = r.Wait(ctx, in)
@@ -237,14 +219,14 @@ func (r *Run) answerControl(ctx context.Context, call ModelCall) (*ModelAnswer, 
 	if err != nil {
 		return nil, err
 	}
-	return &ModelAnswer{JSON: text, IsError: res.Status == guestabi.StatusFailed, Attachments: res.Attachments}, nil
+	return &api.ModelAnswer{JSON: text, IsError: res.Status == guestabi.StatusFailed, Attachments: res.Attachments}, nil
 }
 
-func noSuchTool(name string) *ModelAnswer {
-	return failedCall(&ToolError{Message: "there is no tool named " + plaintext.Clip(name, 200), Code: "unknown_tool"})
+func noSuchTool(name string) *api.ModelAnswer {
+	return failedCall(&api.ToolError{Message: "there is no tool named " + plaintext.Clip(name, 200), Code: "unknown_tool"})
 }
 
-func failedCall(te *ToolError) *ModelAnswer {
+func failedCall(te *api.ToolError) *api.ModelAnswer {
 	type failure struct {
 		Name    string `json:"name"`
 		Message string `json:"message"`
@@ -254,5 +236,5 @@ func failedCall(te *ToolError) *ModelAnswer {
 	if name == "" {
 		name = "Error"
 	}
-	return &ModelAnswer{JSON: encode(map[string]failure{"error": {name, te.Message, string(te.Code)}}), IsError: true}
+	return &api.ModelAnswer{JSON: encode(map[string]failure{"error": {name, te.Message, string(te.Code)}}), IsError: true}
 }

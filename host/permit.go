@@ -6,13 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
 // visible leaves out the tools for which the policy lets no call pass.
-func (h *Host) visible(ctx context.Context, scope Scope, entries []catalog.Entry) ([]catalog.Entry, map[string]string) {
+func (h *Host) visible(ctx context.Context, scope api.Scope, entries []catalog.Entry) ([]catalog.Entry, map[string]string) {
 	if h.o.Policy == nil {
 		return entries, nil
 	}
@@ -20,7 +22,7 @@ func (h *Host) visible(ctx context.Context, scope Scope, entries []catalog.Entry
 	seen := make([]catalog.Entry, 0, len(entries))
 	for i := range entries {
 		f := entries[i].Ref.(*toolRef).facts
-		d, err := h.askPolicy(func() (PolicyDecision, error) { return h.o.Policy.Visible(ctx, scope, f) })
+		d, err := h.askPolicy(func() (api.PolicyDecision, error) { return h.o.Policy.Visible(ctx, scope, f) })
 		switch {
 		case err != nil:
 			hidden[f.ID] = "the policy failed: " + plaintext.Clip(err.Error(), 300)
@@ -41,9 +43,9 @@ func ruleOr(rule string) string {
 }
 
 // askPolicy asks a policy. One that panics has failed, which denies.
-func (h *Host) askPolicy(ask func() (PolicyDecision, error)) (d PolicyDecision, err error) {
+func (h *Host) askPolicy(ask func() (api.PolicyDecision, error)) (d api.PolicyDecision, err error) {
 	if !h.contain("Policy", func() { d, err = ask() }) {
-		return PolicyDecision{}, errors.New("the policy failed inside")
+		return api.PolicyDecision{}, errors.New("the policy failed inside")
 	}
 	return d, err
 }
@@ -70,20 +72,20 @@ func (c *call) authorize(ctx context.Context) error {
 	if h.o.Policy == nil {
 		return nil
 	}
-	d, err := h.askPolicy(func() (PolicyDecision, error) {
-		return h.o.Policy.Authorize(ctx, &PolicyCall{Scope: c.run.scope, Tool: c.ref.facts, Input: tc.Input, Caller: tc.Caller})
+	d, err := h.askPolicy(func() (api.PolicyDecision, error) {
+		return h.o.Policy.Authorize(ctx, &api.PolicyCall{Scope: c.run.scope, Tool: c.ref.facts, Input: tc.Input, Caller: tc.Caller})
 	})
 	switch {
 	case err != nil:
-		tc.rule = "the policy failed: " + plaintext.Clip(err.Error(), 300)
-		return refusal("the policy could not decide about "+tc.Tool+", so the call is refused", CodePolicyFailed)
+		c.rule = "the policy failed: " + plaintext.Clip(err.Error(), 300)
+		return refusal("the policy could not decide about "+tc.Tool+", so the call is refused", api.CodePolicyFailed)
 	case !d.Allow:
-		tc.rule = ruleOr(d.Rule)
+		c.rule = ruleOr(d.Rule)
 		message := "the policy does not allow this call of " + tc.Tool
 		if d.Reason != "" {
 			message += ": " + d.Reason
 		}
-		return refusal(message, CodePolicyDenied)
+		return refusal(message, api.CodePolicyDenied)
 	case d.Approval != "":
 		tc.Approval = d.Approval
 	}
@@ -91,39 +93,41 @@ func (c *call) authorize(ctx context.Context) error {
 }
 
 // needsApproval says whether a call has to be asked for.
-func (tc *ToolCall) needsApproval() bool { return tc.Approval != "" && tc.Approval != ApprovalNever }
+func needsApproval(tc *api.ToolCall) bool {
+	return tc.Approval != "" && tc.Approval != api.ApprovalNever
+}
 
 // approve asks for approval where the call needs it, and says whether it was asked for. Without an
 // approver a call that needs one is refused: it never passes unasked.
 func (c *call) approve(ctx context.Context) (waited bool, err error) {
 	r, tc := c.run, c.tc
-	if !tc.needsApproval() {
+	if !needsApproval(tc) {
 		return false, nil
 	}
 	sets := c.grantSets()
 	key := tc.Caller + "\x00" + c.ref.facts.ID + "\x00" + c.ref.definition()
-	if tc.Approval == ApprovalAsk {
+	if tc.Approval == api.ApprovalAsk {
 		for _, g := range sets.all() {
 			if by, ok := g.covers(key, tc.Input); ok {
-				r.emit(tc, TraceEvent{Event: EventApprovalDecided, Status: "approved", By: by})
+				c.emit(api.TraceEvent{Event: api.EventApprovalDecided, Status: "approved", By: by})
 				return false, nil
 			}
 		}
 	} else {
-		tc.Approval = ApprovalAlways // also what is no known word
+		tc.Approval = api.ApprovalAlways // also what is no known word
 	}
 	if r.h.o.Approve == nil {
-		return false, refusal("the tool "+tc.Tool+" needs approval and this host has no approver (Options.Approve)", CodeApprovalUnavailable)
+		return false, refusal("the tool "+tc.Tool+" needs approval and this host has no approver (Options.Approve)", api.CodeApprovalUnavailable)
 	}
-	r.emit(tc, TraceEvent{Event: EventApprovalAsked})
+	c.emit(api.TraceEvent{Event: api.EventApprovalAsked})
 	start := time.Now()
 	d, err := c.askApprover(ctx, key, sets)
 	if err == nil && d.Approved {
 		err = sets.remember(tc, key, d)
 	}
-	decided := TraceEvent{Event: EventApprovalDecided, Status: "approved", By: plaintext.Clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
-	defer func() { r.emit(tc, decided) }()
-	var te *ToolError
+	decided := api.TraceEvent{Event: api.EventApprovalDecided, Status: "approved", By: plaintext.Clip(d.By, 200), Extent: d.Extent, DurationMs: ms(time.Since(start))}
+	defer func() { c.emit(decided) }()
+	var te *api.ToolError
 	switch {
 	case errors.Is(err, errGranted):
 		decided.By = "grant"
@@ -133,24 +137,24 @@ func (c *call) approve(ctx context.Context) (waited bool, err error) {
 		return true, te
 	case err != nil:
 		decided.Status = "failed"
-		return true, refusal("approval of "+tc.Tool+" could not be asked for", CodeApprovalFailed)
+		return true, refusal("approval of "+tc.Tool+" could not be asked for", api.CodeApprovalFailed)
 	case !d.Approved:
 		decided.Status, decided.Extent = "denied", ""
 		message := "the call of " + tc.Tool + " was not approved"
 		if d.Reason != "" {
 			message += ": " + d.Reason
 		}
-		return true, refusal(message, CodeApprovalDenied)
+		return true, refusal(message, api.CodeApprovalDenied)
 	}
 	return true, nil
 }
 
 // askApprover waits for the approver's answer, or for one to another call that covers this
 // one as well. The approver gets a copy of the call: what it changes there does not run.
-func (c *call) askApprover(ctx context.Context, key string, sets grantSets) (d Decision, err error) {
+func (c *call) askApprover(ctx context.Context, key string, sets grantSets) (d api.Decision, err error) {
 	r, tc := c.run, c.tc
 	if !r.h.budget.Take(len(tc.Input)) {
-		return Decision{}, &ToolError{Message: "too many calls wait for approval; answer some first", Code: CodeTooManyPending}
+		return api.Decision{}, &api.ToolError{Message: "too many calls wait for approval; answer some first", Code: api.CodeTooManyPending}
 	}
 	defer r.h.budget.Give(len(tc.Input))
 	shown := *tc
@@ -158,16 +162,16 @@ func (c *call) askApprover(ctx context.Context, key string, sets grantSets) (d D
 	defer c.awaitApproval()()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if tc.Approval == ApprovalAsk {
+	if tc.Approval == api.ApprovalAsk {
 		for _, g := range sets.all() {
 			defer g.watch(key, tc.Input, cancel)()
 		}
 	}
 	if !r.h.contain("Approve", func() { d, err = r.h.o.Approve(ctx, &shown) }) {
-		return Decision{}, errors.New("the approver failed inside")
+		return api.Decision{}, errors.New("the approver failed inside")
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errGranted) {
-		return Decision{}, errGranted
+		return api.Decision{}, errGranted
 	}
 	return d, err
 }

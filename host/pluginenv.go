@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/plugins"
@@ -22,7 +24,7 @@ type pluginEnv struct{ run *Run }
 
 // Progress implements plugins.Env.
 func (pluginEnv) Progress(ctx context.Context, p guestabi.ProgressRequest) {
-	ReportProgress(ctx, Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+	ReportProgress(ctx, api.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
 }
 
 // CallTool implements plugins.Env: the call goes through the dispatcher like any
@@ -30,7 +32,7 @@ func (pluginEnv) Progress(ctx context.Context, p guestabi.ProgressRequest) {
 func (env pluginEnv) CallTool(ctx context.Context, tool string, input json.RawMessage) (json.RawMessage, error) {
 	c := callOf(ctx)
 	if c == nil || c.ref == nil || c.ref.plugin == nil {
-		return nil, &plugins.ToolError{Name: "Error", Message: "tools can be called during a call only", Code: string(CodeUnavailable)}
+		return nil, &plugins.ToolError{Name: "Error", Message: "tools can be called during a call only", Code: string(api.CodeUnavailable)}
 	}
 	if !strings.Contains(tool, ":") {
 		tool = catalog.SourceCloister + ":" + catalog.OwnerCore + ":" + tool
@@ -50,12 +52,12 @@ func (env pluginEnv) CallTool(ctx context.Context, tool string, input json.RawMe
 func (env pluginEnv) Interrupt(ctx context.Context, payload json.RawMessage) (out json.RawMessage, err error) {
 	c := callOf(ctx)
 	if c == nil {
-		return nil, &plugins.ToolError{Name: "Error", Message: "a run can be interrupted during a call only", Code: string(CodeUnavailable)}
+		return nil, &plugins.ToolError{Name: "Error", Message: "a run can be interrupted during a call only", Code: string(api.CodeUnavailable)}
 	}
 	h := env.run.h
 	if f := h.o.OnInterrupt; f != nil {
 		if !h.contain("OnInterrupt", func() { out, err = f(ctx, c.tc, payload) }) {
-			return nil, &plugins.ToolError{Name: "Error", Message: "the interrupt could not be answered", Code: string(CodeUnavailable)}
+			return nil, &plugins.ToolError{Name: "Error", Message: "the interrupt could not be answered", Code: string(api.CodeUnavailable)}
 		}
 		return out, err
 	}

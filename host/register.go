@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/plugins"
@@ -16,23 +18,23 @@ import (
 // toolRef is the host's side of a catalog entry: how to check and run a call.
 type toolRef struct {
 	params, returns *schema.Schema // nil: not declared
-	approval        Approval
+	approval        api.Approval
 	plugin          *plugins.Plugin // whose tool it is, if it is a plugin's
 	timeout         time.Duration
 	client          bool           // executed by the caller of Exec
 	mcp             bool           // a tool, resource or prompt of an MCP server
 	strict          bool           // what invoke returns has been checked to be strict JSON
-	original        *MCPTool       // as the server has it; nil for resources and prompts
+	original        *api.MCPTool   // as the server has it; nil for resources and prompts
 	structured      *schema.Schema // of an MCP tool's structuredContent
 	definition      func() string  // hash of what the tool says of itself
-	facts           *ToolFacts
+	facts           *api.ToolFacts
 	invoke          func(ctx context.Context, c *call) (json.RawMessage, error)
 	// prepare, if set, does what comes before a call and does not count against
 	// its timeout: a plugin is compiled at its first use.
 	prepare func(ctx context.Context, r *Run) error
 }
 
-func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
+func (h *Host) goTool(t *api.RawTool) (catalog.Entry, error) {
 	owner := t.Owner
 	tier := catalog.External
 	if owner == "" {
@@ -42,7 +44,7 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 		tier = catalog.Core
 	}
 	if t.Call == nil {
-		return catalog.Entry{}, fmt.Errorf("%w: %s:%s has no Call", ErrTool, owner, t.Name)
+		return catalog.Entry{}, fmt.Errorf("%w: %s:%s has no Call", api.ErrTool, owner, t.Name)
 	}
 	invoke := t.Call
 	ref := &toolRef{approval: t.Approval, timeout: t.Timeout, invoke: func(ctx context.Context, c *call) (json.RawMessage, error) {
@@ -58,7 +60,7 @@ func (h *Host) goTool(t *RawTool) (catalog.Entry, error) {
 func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
 	name := t.Name
 	// The plugin bounds the time itself: what waits for a person does not count.
-	ref := &toolRef{approval: Approval(t.Approval), plugin: p, strict: true}
+	ref := &toolRef{approval: api.Approval(t.Approval), plugin: p, strict: true}
 	ref.prepare = func(ctx context.Context, r *Run) error {
 		_, err := r.instance(ctx, p)
 		return err
@@ -73,7 +75,7 @@ func (h *Host) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, err
 	return e, h.complete(&e, ref)
 }
 
-func (h *Host) clientTool(t ClientTool) (catalog.Entry, error) {
+func (h *Host) clientTool(t api.ClientTool) (catalog.Entry, error) {
 	app := t.App
 	if app == "" {
 		app = "app"
@@ -90,11 +92,11 @@ func (h *Host) clientTool(t ClientTool) (catalog.Entry, error) {
 func (h *Host) complete(e *catalog.Entry, ref *toolRef) error {
 	id, err := catalog.ID(e.Source, e.Owner, e.Name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrTool, err)
+		return fmt.Errorf("%w: %w", api.ErrTool, err)
 	}
-	f := &ToolFacts{ID: id, Source: e.Source, Owner: e.Owner, Name: e.Name, Unsigned: e.Unsigned, Approval: ref.approval}
+	f := &api.ToolFacts{ID: id, Source: e.Source, Owner: e.Owner, Name: e.Name, Unsigned: e.Unsigned, Approval: ref.approval}
 	if f.Approval == "" {
-		f.Approval = ApprovalNever
+		f.Approval = api.ApprovalNever
 	}
 	if p := ref.plugin; p != nil {
 		o := p.Origin()
@@ -122,11 +124,11 @@ func (h *Host) compile(e *catalog.Entry, ref *toolRef) error {
 	}
 	var err error
 	if ref.params, err = h.schemas.Compile(checked); err != nil {
-		return fmt.Errorf("%w: %s:%s: parameters: %w", ErrTool, e.Owner, e.Name, err)
+		return fmt.Errorf("%w: %s:%s: parameters: %w", api.ErrTool, e.Owner, e.Name, err)
 	}
 	if e.Returns != nil {
 		if ref.returns, err = h.schemas.Compile(e.Returns); err != nil {
-			return fmt.Errorf("%w: %s:%s: returns: %w", ErrTool, e.Owner, e.Name, err)
+			return fmt.Errorf("%w: %s:%s: returns: %w", api.ErrTool, e.Owner, e.Name, err)
 		}
 	}
 	return nil
@@ -139,7 +141,7 @@ func (ts *toolset) checkLock(e *catalog.Entry) error {
 	}
 	id, err := catalog.ID(e.Source, e.Owner, e.Name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrTool, err)
+		return fmt.Errorf("%w: %w", api.ErrTool, err)
 	}
 	return ts.lock.CheckTool(id, lock.HashTool(e.Name, e.Description, e.Parameters, e.Returns))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 )
 
@@ -14,9 +16,9 @@ type report struct {
 	max int // tools.codeMode.maxOutputBytes
 	mu  struct {
 		sync.Mutex
-		output    []OutputItem
+		output    []api.OutputItem
 		bytes     int // of output and value
-		telemetry Telemetry
+		telemetry api.Telemetry
 		requests  int // calls, searches and descriptions asked for, refused ones included
 	}
 }
@@ -29,7 +31,7 @@ func (p *report) text(raw json.RawMessage, level string) error {
 	if json.Unmarshal(raw, &s) != nil {
 		return fail(guestabi.ReasonInternalError, "the guest sent text that is no string")
 	}
-	return p.put(OutputItem{Type: "text", Text: s, Level: level}, len(s)+itemOverhead)
+	return p.put(api.OutputItem{Type: "text", Text: s, Level: level}, len(s)+itemOverhead)
 }
 
 func (p *report) json(raw []byte) error {
@@ -37,10 +39,10 @@ func (p *report) json(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.put(OutputItem{Type: "json", Value: value}, len(value)+itemOverhead)
+	return p.put(api.OutputItem{Type: "json", Value: value}, len(value)+itemOverhead)
 }
 
-func (p *report) put(item OutputItem, size int) error {
+func (p *report) put(item api.OutputItem, size int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mu.bytes+size > p.max {
@@ -67,7 +69,7 @@ func (p *report) overflow() error {
 }
 
 // count changes the telemetry.
-func (p *report) count(f func(t *Telemetry)) {
+func (p *report) count(f func(t *api.Telemetry)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(&p.mu.telemetry)
@@ -85,7 +87,7 @@ func (p *report) request() int {
 const maxCalledTools = 256
 
 func (p *report) called(id string) {
-	p.count(func(t *Telemetry) {
+	p.count(func(t *api.Telemetry) {
 		if len(t.CalledTools) < maxCalledTools && !slices.Contains(t.CalledTools, id) {
 			t.CalledTools = append(t.CalledTools, id)
 		}
@@ -93,7 +95,7 @@ func (p *report) called(id string) {
 }
 
 func (p *report) limitHit(reason guestabi.Reason) {
-	p.count(func(t *Telemetry) {
+	p.count(func(t *api.Telemetry) {
 		if !slices.Contains(t.LimitsHit, reason) {
 			t.LimitsHit = append(t.LimitsHit, reason)
 		}
@@ -101,7 +103,7 @@ func (p *report) limitHit(reason guestabi.Reason) {
 }
 
 // fill completes a result with output and telemetry, which change no more under its holder's hands.
-func (p *report) fill(r *Result) {
+func (p *report) fill(r *api.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.Output = p.mu.output[:len(p.mu.output):len(p.mu.output)]

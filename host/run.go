@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/plugins"
 )
@@ -15,7 +17,7 @@ import (
 type Run struct {
 	h       *Host
 	o       RunOptions
-	scope   Scope
+	scope   api.Scope
 	toolset *toolset
 	*view
 	spaces namespaceCache
@@ -33,19 +35,6 @@ type Run struct {
 	waits     int
 }
 
-// CatalogEntry is a tool as a run sees it.
-type CatalogEntry struct {
-	ID          string          `json:"id"`
-	Name        string          `json:"name"`
-	Label       string          `json:"label,omitempty"`
-	Description string          `json:"description"`
-	Source      string          `json:"source"`
-	SourceName  string          `json:"sourceName,omitempty"`
-	Unsigned    bool            `json:"unsigned,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	Returns     json.RawMessage `json:"returns,omitempty"`
-}
-
 // NewRun makes a run with its catalog: the host's tools and the run's client
 // tools, as far as every layer of policy lets them pass. When ctx ends, the run
 // is aborted.
@@ -57,7 +46,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	if o.Allow != nil || o.Deny != nil {
 		l, err := catalog.NewLayer("run", catalog.Policy{Allow: o.Allow, Deny: o.Deny})
 		if err != nil {
-			return nil, &ConfigError{Faults: []Fault{{"run", err.Error()}}}
+			return nil, &api.ConfigError{Faults: []api.Fault{{Key: "run", Message: err.Error()}}}
 		}
 		layers = append(layers, l)
 	}
@@ -68,7 +57,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	}
 	h.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, api.ErrClosed
 	}
 	defer func() {
 		if err != nil {
@@ -88,7 +77,10 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 			entries = append(entries, e)
 		}
 	}
-	scope := Scope{o.AgentID, o.AgentRunID, o.SessionID, o.SessionKey, o.Sender, o.Channel, o.Sandboxed}
+	scope := api.Scope{
+		AgentID: o.AgentID, AgentRunID: o.AgentRunID, SessionID: o.SessionID, SessionKey: o.SessionKey,
+		Sender: o.Sender, Channel: o.Channel, Sandboxed: o.Sandboxed,
+	}
 	entries, hidden := h.visible(ctx, scope, entries)
 	var missing []string
 	if !o.DisableTools {
@@ -112,7 +104,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	defer h.mu.Unlock()
 	if h.closed {
 		r.cancel()
-		return nil, ErrClosed
+		return nil, api.ErrClosed
 	}
 	h.runs[r] = struct{}{}
 	r.mu.Lock()
@@ -212,7 +204,7 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	in, closed := r.instances[p.ID()], r.closed
 	r.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, api.ErrClosed
 	}
 	if in != nil {
 		return in, nil
@@ -230,7 +222,7 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	switch {
 	case closed:
 		made.Close()
-		return nil, ErrClosed
+		return nil, api.ErrClosed
 	case in != nil:
 		made.Close()
 		return in, nil
@@ -238,8 +230,8 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	return made, nil
 }
 
-func entryOf(e *catalog.Entry, full bool) CatalogEntry {
-	c := CatalogEntry{ID: e.ID, Name: e.Name, Label: e.Label, Description: e.Description, Source: e.Source, SourceName: e.Owner, Unsigned: e.Unsigned}
+func entryOf(e *catalog.Entry, full bool) api.CatalogEntry {
+	c := api.CatalogEntry{ID: e.ID, Name: e.Name, Label: e.Label, Description: e.Description, Source: e.Source, SourceName: e.Owner, Unsigned: e.Unsigned}
 	if full {
 		c.Parameters, c.Returns = e.Parameters, e.Returns
 	}
@@ -247,8 +239,8 @@ func entryOf(e *catalog.Entry, full bool) CatalogEntry {
 }
 
 // Catalog lists the run's tools in catalog order, without schemas.
-func (r *Run) Catalog() []CatalogEntry {
-	var out []CatalogEntry
+func (r *Run) Catalog() []api.CatalogEntry {
+	var out []api.CatalogEntry
 	for _, e := range r.cat.Entries() {
 		out = append(out, entryOf(e, false))
 	}
@@ -259,21 +251,21 @@ func (r *Run) Catalog() []CatalogEntry {
 // configured default; it is capped at the configured maximum.
 //
 // Like tools.search in a cell it leaves out the tools of MCP servers: SearchMCP has those.
-func (r *Run) Search(query string, limit int) ([]CatalogEntry, error) {
+func (r *Run) Search(query string, limit int) ([]api.CatalogEntry, error) {
 	return r.search(query, limit, r.cat.Search)
 }
 
 // SearchMCP is Search over the tools, resources and prompts of MCP servers, as MCP.$search in a cell.
-func (r *Run) SearchMCP(query string, limit int) ([]CatalogEntry, error) {
+func (r *Run) SearchMCP(query string, limit int) ([]api.CatalogEntry, error) {
 	return r.search(query, limit, r.cat.SearchMCP)
 }
 
-func (r *Run) search(query string, limit int, top func(string, int) []*catalog.Entry) ([]CatalogEntry, error) {
+func (r *Run) search(query string, limit int, top func(string, int) []*catalog.Entry) ([]api.CatalogEntry, error) {
 	limit, err := r.h.searchLimit(limit, limit == 0)
 	if err != nil {
 		return nil, err
 	}
-	out := []CatalogEntry{}
+	out := []api.CatalogEntry{}
 	for _, e := range top(query, limit) {
 		out = append(out, entryOf(e, false))
 	}
@@ -282,7 +274,7 @@ func (r *Run) search(query string, limit int, top func(string, int) []*catalog.E
 
 // Describe gives a tool with its schemas. An unknown id is a *ToolError that
 // suggests others.
-func (r *Run) Describe(id string) (*CatalogEntry, error) {
+func (r *Run) Describe(id string) (*api.CatalogEntry, error) {
 	e, ok := r.cat.Lookup(id)
 	if !ok {
 		return nil, r.unknownTool(id)
@@ -296,7 +288,7 @@ func (h *Host) searchLimit(limit int, unset bool) (int, error) {
 	case unset:
 		return h.cfg.SearchDefaultLimit, nil
 	case limit <= 0:
-		return 0, &ToolError{Name: "RangeError", Message: "tools.search: limit must be a positive integer", Code: CodeInvalidInput}
+		return 0, &api.ToolError{Name: "RangeError", Message: "tools.search: limit must be a positive integer", Code: api.CodeInvalidInput}
 	}
 	return min(limit, h.cfg.MaxSearchLimit), nil
 }

@@ -6,29 +6,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/cloister-wasm/cloister/api"
 )
-
-// SnapshotStore keeps the memory of suspended cells. It must be safe for
-// concurrent use, and heed ctx: a store that does not holds up the cell, not the host. The host
-// deletes a snapshot when its cell goes on or ends in any way, expiry included; a store that
-// outlives the process must drop what is left. What Get returns is used only if it is
-// byte for byte what was put.
-type SnapshotStore interface {
-	Put(ctx context.Context, s *Snapshot) error
-	// Get returns the bytes of a snapshot, or ErrSnapshotNotFound.
-	Get(ctx context.Context, cellID string) ([]byte, error)
-	Delete(ctx context.Context, cellID string) error
-}
-
-// Snapshot is the state of a suspended cell.
-type Snapshot struct {
-	// CellID names it: unguessable, and never used twice.
-	CellID string
-	// Scope is that of the cell's run.
-	Scope Scope
-	// Bytes must not be changed, and are the store's to keep.
-	Bytes []byte
-}
 
 // maxDeleteTime bounds the deletion of a snapshot.
 const maxDeleteTime = 2 * time.Second
@@ -36,7 +16,7 @@ const maxDeleteTime = 2 * time.Second
 // cellStore is the store as the loop of one cell sees it. A panic in the embedder's store is a failure.
 type cellStore struct{ c *cell }
 
-func (s cellStore) store() SnapshotStore {
+func (s cellStore) store() api.SnapshotStore {
 	if o := s.c.h.o.Snapshots; o != nil {
 		return o
 	}
@@ -46,7 +26,7 @@ func (s cellStore) store() SnapshotStore {
 func (s cellStore) Put(ctx context.Context, snapshot []byte) (err error) {
 	h := s.c.h
 	if !h.contain("SnapshotStore.Put", func() {
-		err = s.store().Put(ctx, &Snapshot{CellID: s.c.id, Scope: s.c.run.scope, Bytes: snapshot})
+		err = s.store().Put(ctx, &api.Snapshot{CellID: s.c.id, Scope: s.c.run.scope, Bytes: snapshot})
 	}) {
 		return errors.New("the store failed inside")
 	}
@@ -80,7 +60,7 @@ type memoryStore struct {
 // errNoBudget reports state that the host has no room for.
 var errNoBudget = errors.New("the budget of the host is used up")
 
-func (s *memoryStore) Put(_ context.Context, snap *Snapshot) error {
+func (s *memoryStore) Put(_ context.Context, snap *api.Snapshot) error {
 	if !s.budget.Take(len(snap.Bytes)) {
 		return fmt.Errorf("storing %d bytes: %w", len(snap.Bytes), errNoBudget)
 	}
@@ -98,7 +78,7 @@ func (s *memoryStore) Get(_ context.Context, cellID string) ([]byte, error) {
 	defer s.mu.Unlock()
 	b, ok := s.mu.m[cellID]
 	if !ok {
-		return nil, ErrSnapshotNotFound
+		return nil, api.ErrSnapshotNotFound
 	}
 	return b, nil
 }

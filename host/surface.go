@@ -6,26 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
-
-// ToolDefinition is a tool as a model sees it.
-type ToolDefinition struct {
-	// Name is unique in a surface, and of a form that all providers take: letters, digits,
-	// '_' and '-', at most 64.
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-	// ID is the catalog id, for CallTool; empty for exec and wait.
-	ID string `json:"-"`
-	// Label is a short title; Returns is the schema of the result. Both may be empty.
-	Label   string          `json:"-"`
-	Returns json.RawMessage `json:"-"`
-	// Annotations are the author's own words about an MCP tool.
-	Annotations ToolAnnotations `json:"-"`
-}
 
 // The schemas of the two control tools. They are flat, since some providers
 // refuse unions.
@@ -38,9 +24,9 @@ const waitDescription = `Continue a program that exec or wait left with status "
 
 // Surface is what the model sees of this run: exactly exec and wait if code mode
 // is active, else every tool of the catalog.
-func (r *Run) Surface() []ToolDefinition {
+func (r *Run) Surface() []api.ToolDefinition {
 	if r.Active() {
-		return []ToolDefinition{
+		return []api.ToolDefinition{
 			{Name: "exec", Description: r.description(), Parameters: execParameters},
 			{Name: "wait", Description: waitDescription, Parameters: waitParameters},
 		}
@@ -56,7 +42,7 @@ const indexBudget = 1500
 func (h *Host) describeExec(v *view) string {
 	var b strings.Builder
 	b.WriteString("Run a program in a sealed JavaScript sandbox. The code is the body of an async function: top-level await works, and `return` gives the result (JSON). ")
-	if slices.Contains(h.cfg.Languages, TypeScript) {
+	if slices.Contains(h.cfg.Languages, api.TypeScript) {
 		b.WriteString("Set language to \"typescript\" for TypeScript. ")
 	}
 	b.WriteString(`There are no modules (import, require), files, network or timers: use the tools.
@@ -87,11 +73,11 @@ func (r *Run) EnforceSurface(payload []byte) error {
 	}
 	v, err := schema.Decode(payload)
 	if err != nil {
-		return fmt.Errorf("%w: the payload cannot be read: %w", ErrSurface, err)
+		return fmt.Errorf("%w: the payload cannot be read: %w", api.ErrSurface, err)
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%w: the payload is no object", ErrSurface)
+		return fmt.Errorf("%w: the payload is no object", api.ErrSurface)
 	}
 	if res, ok := obj["result"].(map[string]any); ok && len(otherKeys(obj, "jsonrpc", "id", "result")) == 0 {
 		obj = res // a JSON-RPC response to tools/list
@@ -105,7 +91,7 @@ func (r *Run) EnforceSurface(payload []byte) error {
 	}
 	slices.Sort(names)
 	if !slices.Equal(names, []string{"exec", "wait"}) {
-		return fmt.Errorf("%w: the payload shows %s", ErrSurface, plaintext.Clip(strings.Join(names, ", "), 300))
+		return fmt.Errorf("%w: the payload shows %s", api.ErrSurface, plaintext.Clip(strings.Join(names, ", "), 300))
 	}
 	return nil
 }
@@ -127,14 +113,14 @@ func noOtherTools(obj map[string]any) error {
 		switch {
 		case v == nil:
 		case slices.Contains(elsewhere, folded), folded == "tools" && key != "tools", folded == "result":
-			return fmt.Errorf("%w: the payload has %q", ErrSurface, plaintext.Clip(key, 100))
+			return fmt.Errorf("%w: the payload has %q", api.ErrSurface, plaintext.Clip(key, 100))
 		case !ok || key == "tool_choice": // a choice among tools only narrows
 		case folded == "prompt": // OpenAI's stored prompts may hold tools
-			return fmt.Errorf("%w: the payload refers to a stored prompt", ErrSurface)
+			return fmt.Errorf("%w: the payload refers to a stored prompt", api.ErrSurface)
 		}
 		for k := range inner {
 			if f := foldKey(k); key != "tool_choice" && (f == "tools" || f == "functions" || f == "functiondeclarations") {
-				return fmt.Errorf("%w: the payload has tools inside %q", ErrSurface, plaintext.Clip(key, 100))
+				return fmt.Errorf("%w: the payload has tools inside %q", api.ErrSurface, plaintext.Clip(key, 100))
 			}
 		}
 	}
@@ -155,13 +141,13 @@ var toolMembers = []string{
 func toolNames(v any, groups bool) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%w: the payload has no array of tools", ErrSurface)
+		return nil, fmt.Errorf("%w: the payload has no array of tools", api.ErrSurface)
 	}
 	var names []string
 	for _, item := range list {
 		obj, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%w: a tool is no object", ErrSurface)
+			return nil, fmt.Errorf("%w: a tool is no object", api.ErrSurface)
 		}
 		if decls := firstOf(obj, "functionDeclarations", "function_declarations"); decls != nil && groups && len(obj) == 1 { // Gemini
 			inner, err := toolNames(decls, false)
@@ -182,7 +168,7 @@ func toolNames(v any, groups bool) ([]string, error) {
 
 func toolName(obj map[string]any) (string, error) {
 	if t, has := obj["type"]; has && t != "function" && t != "custom" {
-		return "", fmt.Errorf("%w: the payload has a provider tool of type %s", ErrSurface, plaintext.Clip(fmt.Sprintf("%q", t), 100))
+		return "", fmt.Errorf("%w: the payload has a provider tool of type %s", api.ErrSurface, plaintext.Clip(fmt.Sprintf("%q", t), 100))
 	}
 	if t, ok := obj["type"].(string); ok && len(obj) == 2 {
 		if inner, ok := obj[t].(map[string]any); ok { // OpenAI chat
@@ -190,11 +176,11 @@ func toolName(obj map[string]any) (string, error) {
 		}
 	}
 	if keys := otherKeys(obj, toolMembers...); len(keys) > 0 {
-		return "", fmt.Errorf("%w: a tool has the unknown member %q", ErrSurface, plaintext.Clip(keys[0], 100))
+		return "", fmt.Errorf("%w: a tool has the unknown member %q", api.ErrSurface, plaintext.Clip(keys[0], 100))
 	}
 	name, ok := obj["name"].(string)
 	if !ok {
-		return "", fmt.Errorf("%w: a tool has no name", ErrSurface)
+		return "", fmt.Errorf("%w: a tool has no name", api.ErrSurface)
 	}
 	return name, nil
 }
@@ -222,8 +208,8 @@ func firstOf(obj map[string]any, keys ...string) any {
 
 // ParseExec reads the arguments of an exec call as the model gave them. What does
 // not fit is a failed result for the model, like any other bad input.
-func (r *Run) ParseExec(arguments []byte) (ExecInput, *Result) {
-	var in ExecInput
+func (r *Run) ParseExec(arguments []byte) (api.ExecInput, *api.Result) {
+	var in api.ExecInput
 	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
 		return in, r.failure(fail(guestabi.ReasonInvalidInput, "exec: %v", err))
 	}
@@ -231,8 +217,8 @@ func (r *Run) ParseExec(arguments []byte) (ExecInput, *Result) {
 }
 
 // ParseWait reads the arguments of a wait call.
-func (r *Run) ParseWait(arguments []byte) (WaitInput, *Result) {
-	var in WaitInput
+func (r *Run) ParseWait(arguments []byte) (api.WaitInput, *api.Result) {
+	var in api.WaitInput
 	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
 		return in, r.failure(fail(guestabi.ReasonInvalidInput, "wait: %v", err))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 )
@@ -16,7 +18,7 @@ func (c *cell) Suspend(ctx context.Context, g *guestloop.Guest, why guestloop.Wh
 		return nil, err
 	}
 	c.slot.give()
-	var saved *SnapshotTelemetry
+	var saved *api.SnapshotTelemetry
 	if g != nil {
 		var err error
 		if saved, err = c.rest(ctx, g); err != nil {
@@ -33,12 +35,12 @@ func (c *cell) Suspend(ctx context.Context, g *guestloop.Guest, why guestloop.Wh
 	case anyApproval(pending):
 		waiting = guestabi.WaitApproval
 	}
-	res := c.result(&Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: waiting, Pending: pending})
+	res := c.result(&api.Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: waiting, Pending: pending})
 	res.Telemetry.Snapshot = saved
 	return &ending{res: res}, nil
 }
 
-func anyApproval(pending []PendingToolCall) bool {
+func anyApproval(pending []api.PendingToolCall) bool {
 	for i := range pending {
 		if pending[i].Approval {
 			return true
@@ -53,7 +55,7 @@ func (c *cell) Computing() (any, error) {
 		return nil, err
 	}
 	c.keep()
-	res := c.result(&Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: guestabi.WaitPendingTools, Pending: c.pending()})
+	res := c.result(&api.Result{Status: guestabi.StatusWaiting, CellID: c.id, Waiting: guestabi.WaitPendingTools, Pending: c.pending()})
 	res.Message = "The program is busy; call wait to go on"
 	return &ending{res: res}, nil
 }
@@ -61,11 +63,11 @@ func (c *cell) Computing() (any, error) {
 // rest parks the machine, or saves it where it must not be kept: for an embedder's store, which is to have
 // the state of what is suspended, and for state that may not fit into a snapshot, so that it does not depend
 // on the host's load whether a program fails.
-func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry, error) {
+func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*api.SnapshotTelemetry, error) {
 	h := c.h
 	dirty := g.VM.DirtyBytes()
 	if h.o.Snapshots == nil && dirty <= h.cfg.MaxSnapshotBytes {
-		c.run.stamp(&TraceEvent{Event: EventSuspend, CellID: c.id})
+		c.run.stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id})
 		h.parked.add(c, dirty)
 		return nil, nil
 	}
@@ -80,8 +82,8 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*SnapshotTelemetry
 	if err != nil {
 		return nil, err
 	}
-	c.run.stamp(&TraceEvent{Event: EventSuspend, CellID: c.id, OutputBytes: size})
-	return &SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
+	c.run.stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id, OutputBytes: size})
+	return &api.SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
 }
 
 // maxSaveTime bounds one save, a store that takes its time included.

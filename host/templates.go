@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
@@ -41,7 +43,7 @@ func (c *templateCache) get(ctx context.Context, key string, build func() (*quic
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil, ErrClosed
+		return nil, api.ErrClosed
 	}
 	if c.byKey == nil {
 		c.byKey = map[string]*templateRef{}
@@ -172,7 +174,7 @@ func (r *Run) template(ctx context.Context) (*templateRef, error) {
 		}
 		setup, err := json.Marshal(guestabi.Setup{
 			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: mcpFiles(r.mcp), Namespaces: ns.setup, MCP: ns.mcp,
-			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * QueuedPerPending,
+			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * api.QueuedPerPending,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("describing the catalog to the guest: %w", err)

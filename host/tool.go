@@ -4,43 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+
+	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/internal/schema"
-)
-
-// RawTool is a tool of the embedding program: JSON in, JSON out.
-type RawTool struct {
-	// Name is unique within its owner. The catalog id is "cloister:<Owner>:<Name>".
-	Name string
-	// Owner is "core" if empty.
-	Owner string
-	// Label is a short title for people; optional.
-	Label string
-	// Description tells the model what the tool does.
-	Description string
-	// Parameters is the JSON Schema of the input. Nil accepts any object.
-	Parameters json.RawMessage
-	// Returns is the JSON Schema of the result. Nil means undeclared.
-	Returns json.RawMessage
-	// Approval says when a call needs approval. The zero value means never.
-	Approval Approval
-	// Timeout bounds one call. Zero means no bound but the run's end.
-	Timeout time.Duration
-	// Call runs the tool. It may be called from many goroutines at once; ctx ends
-	// with the run. Input has passed Parameters. Calls block nobody but their
-	// own caller.
-	Call func(ctx context.Context, input json.RawMessage) (json.RawMessage, error)
-}
-
-// Approval says when calls of a tool need approval.
-type Approval string
-
-// Approval needs.
-const (
-	ApprovalNever  Approval = "never"
-	ApprovalAsk    Approval = "ask"
-	ApprovalAlways Approval = "always"
 )
 
 // Tool makes a tool of a Go function. Parameters and Returns are derived from In
@@ -48,7 +15,7 @@ const (
 // `jsonschema` tags. Input is decoded strictly: names are case-sensitive.
 //
 // It panics if a schema cannot be derived, which is a mistake in the types.
-func Tool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error)) RawTool {
+func Tool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error)) api.RawTool {
 	params, err := schema.For[In]()
 	if err != nil {
 		panic(fmt.Sprintf("host.Tool %s: input type: %v", name, err))
@@ -57,13 +24,13 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 	if err != nil {
 		panic(fmt.Sprintf("host.Tool %s: result type: %v", name, err))
 	}
-	return RawTool{
+	return api.RawTool{
 		Name: name, Description: description, Parameters: params, Returns: returns,
 		Call: func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
 			var in In
 			// The dispatcher has decoded the input strictly.
 			if err := schema.DecodeInto(input, &in, &schema.DecodeOptions{Checked: true}); err != nil {
-				return nil, &ToolError{Name: "TypeError", Message: "input does not fit the tool: " + err.Error(), Code: "invalid_input"}
+				return nil, &api.ToolError{Name: "TypeError", Message: "input does not fit the tool: " + err.Error(), Code: "invalid_input"}
 			}
 			out, err := fn(ctx, in)
 			if err != nil {
@@ -72,16 +39,4 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 			return json.Marshal(out)
 		},
 	}
-}
-
-// ClientTool is a tool that the caller of Exec executes: a call shows as pending
-// with its input, and the caller settles it with Run.Resolve or Run.Reject. Its
-// id is "client:<App>:<Name>".
-type ClientTool struct {
-	App         string // "app" if empty
-	Name        string
-	Label       string
-	Description string
-	Parameters  json.RawMessage
-	Returns     json.RawMessage
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/namespace"
 	"github.com/cloister-wasm/cloister/plugins"
@@ -112,7 +114,7 @@ func (h *Host) setTools(ctx context.Context, change func(*toolset) ToolChange) e
 	current, closed := h.tools, h.closed
 	h.mu.Unlock()
 	if closed {
-		return ErrClosed
+		return api.ErrClosed
 	}
 	c := change(current)
 	next, err := h.newToolset(ctx, c)
@@ -123,7 +125,7 @@ func (h *Host) setTools(ctx context.Context, change func(*toolset) ToolChange) e
 	if h.closed {
 		h.mu.Unlock()
 		next.drop()
-		return ErrClosed
+		return api.ErrClosed
 	}
 	old := h.tools
 	h.tools = next
@@ -165,7 +167,7 @@ func (h *Host) newToolset(ctx context.Context, c ToolChange) (ts *toolset, err e
 		ts.entries = append(ts.entries, e)
 	}
 	if errs := plugins.Conflicts(ps); len(errs) > 0 {
-		return ts, fmt.Errorf("%w: %w", ErrTool, errors.Join(errs...))
+		return ts, fmt.Errorf("%w: %w", api.ErrTool, errors.Join(errs...))
 	}
 	for _, p := range ps {
 		if err := h.addPlugin(ts, p); err != nil {
@@ -181,7 +183,7 @@ func (h *Host) newToolset(ctx context.Context, c ToolChange) (ts *toolset, err e
 	// A trial build reports ids that are taken and schemas that do not compile
 	// now, and not in the first run.
 	if _, err := catalog.Build(ts.entries); err != nil {
-		return ts, fmt.Errorf("%w: %w", ErrTool, err)
+		return ts, fmt.Errorf("%w: %w", api.ErrTool, err)
 	}
 	return ts, nil
 }
@@ -190,12 +192,12 @@ func (h *Host) newToolset(ctx context.Context, c ToolChange) (ts *toolset, err e
 func (h *Host) addPlugin(ts *toolset, p *plugins.Plugin) error {
 	for i := range h.o.Tools {
 		if h.o.Tools[i].Owner == p.ID() {
-			return fmt.Errorf("%w: the tool %s names the plugin %s as its owner; what a plugin owns is in its manifest", ErrTool, h.o.Tools[i].Name, p.ID())
+			return fmt.Errorf("%w: the tool %s names the plugin %s as its owner; what a plugin owns is in its manifest", api.ErrTool, h.o.Tools[i].Name, p.ID())
 		}
 	}
 	release, err := p.Hold()
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrTool, err)
+		return fmt.Errorf("%w: %w", api.ErrTool, err)
 	}
 	ts.release = append(ts.release, release)
 	for _, t := range p.Tools() {
@@ -213,7 +215,7 @@ func (h *Host) addPlugin(ts *toolset, p *plugins.Plugin) error {
 		ns := &pluginNamespace{plugin: p, Namespace: n}
 		if !n.ScopeExport {
 			if ns.scope, err = namespace.ParseScope(n.Scope, n.RequiredToolNames); err != nil {
-				return fmt.Errorf("%w: namespace %s of %s: %w", ErrTool, n.GlobalName, p.ID(), err)
+				return fmt.Errorf("%w: namespace %s of %s: %w", api.ErrTool, n.GlobalName, p.ID(), err)
 			}
 		}
 		ts.namespaces = append(ts.namespaces, ns)

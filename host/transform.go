@@ -5,13 +5,15 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/transpile"
 )
 
 // transform turns TypeScript into JavaScript within the cell's time. The worker
 // process is started by the first call and never for JavaScript.
-func (h *Host) transform(ctx context.Context, source string) (*Transformed, *runError) {
+func (h *Host) transform(ctx context.Context, source string) (*api.Transformed, *runError) {
 	h.transformOnce.Do(func() {
 		if h.transformer = h.o.Transformer; h.transformer != nil {
 			return
@@ -20,12 +22,12 @@ func (h *Host) transform(ctx context.Context, source string) (*Transformed, *run
 		h.transformer, h.closeTransform = workerTransformer{w}, w.Close
 	})
 	type outcome struct {
-		out *Transformed
+		out *api.Transformed
 		err error
 	}
 	got := make(chan outcome, 2) // the Transformer's, and the end of ctx: neither waits for a reader
 	if !h.await(ctx, "Transformer", func() {
-		out, err := h.transformer.Transform(ctx, &TransformInput{Source: source, Kind: SourceCell})
+		out, err := h.transformer.Transform(ctx, &api.TransformInput{Source: source, Kind: api.SourceCell})
 		got <- outcome{out, err}
 	}) {
 		got <- outcome{err: ctx.Err()}
@@ -35,7 +37,7 @@ func (h *Host) transform(ctx context.Context, source string) (*Transformed, *run
 		return o.out, nil
 	}
 	err := o.err
-	var te *TransformError
+	var te *api.TransformError
 	switch {
 	case errors.As(err, &te):
 		reason := guestabi.ReasonTypeScriptTransformFailed
@@ -52,23 +54,23 @@ func (h *Host) transform(ctx context.Context, source string) (*Transformed, *run
 // workerTransformer adapts the worker process to Transformer.
 type workerTransformer struct{ w *transpile.Worker }
 
-func (t workerTransformer) Transform(ctx context.Context, in *TransformInput) (*Transformed, error) {
+func (t workerTransformer) Transform(ctx context.Context, in *api.TransformInput) (*api.Transformed, error) {
 	out, err := t.w.Transform(ctx, transpile.Input{Source: in.Source})
 	if err != nil {
 		var syn *transpile.SyntaxError
 		var mod *transpile.ModuleAccessError
 		switch {
 		case errors.As(err, &syn):
-			return nil, &TransformError{Message: "SyntaxError: " + syn.Message, Line: syn.Line, Column: syn.Column}
+			return nil, &api.TransformError{Message: "SyntaxError: " + syn.Message, Line: syn.Line, Column: syn.Column}
 		case errors.As(err, &mod):
-			return nil, &TransformError{Message: mod.Syntax + " is not available: a cell has no modules; use the tools that ALL_TOOLS lists", Line: mod.Line, Column: mod.Column, ModuleAccess: true}
+			return nil, &api.TransformError{Message: mod.Syntax + " is not available: a cell has no modules; use the tools that ALL_TOOLS lists", Line: mod.Line, Column: mod.Column, ModuleAccess: true}
 		case errors.Is(err, transpile.ErrWorkerDied), errors.Is(err, transpile.ErrSourceTooLarge), errors.Is(err, transpile.ErrOutputTooLarge),
 			errors.Is(err, transpile.ErrTimeLimit), errors.Is(err, transpile.ErrInternal):
-			return nil, &TransformError{Message: strings.TrimPrefix(err.Error(), "transpile: ")}
+			return nil, &api.TransformError{Message: strings.TrimPrefix(err.Error(), "transpile: ")}
 		}
 		return nil, err
 	}
-	return &Transformed{Code: out.Code, Position: func(line, column int) (int, int) {
+	return &api.Transformed{Code: out.Code, Position: func(line, column int) (int, int) {
 		p, ok := out.Map.Source(line, column)
 		if !ok {
 			return 0, 0

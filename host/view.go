@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
@@ -23,20 +25,20 @@ type view struct {
 	catalogKey  string
 	mcpTree     func() (*mcpTree, error)
 	description func() string
-	direct      func() []ToolDefinition // the surface without code mode
+	direct      func() []api.ToolDefinition // the surface without code mode
 }
 
 func (h *Host) newView(ts *toolset, entries []catalog.Entry, hidden map[string]string, missing []string, layers []catalog.Layer) (*view, error) {
 	cat, err := catalog.Build(entries, layers...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTool, err)
+		return nil, fmt.Errorf("%w: %w", api.ErrTool, err)
 	}
 	v := &view{cat: cat, hidden: hidden, catalogKey: cat.Digest(), shown: visibleNamespaces(ts, cat), mcp: visibleMCP(ts, cat), tools: cat.GuestTools()}
 	v.missing = missingNames(v.mcp, missing)
 	v.catalogKey += instructionsKey(v.mcp)
 	v.mcpTree = sync.OnceValues(func() (*mcpTree, error) { return encodeMCP(v.mcp) })
 	v.description = sync.OnceValue(func() string { return h.describeExec(v) })
-	v.direct = sync.OnceValue(func() []ToolDefinition { return directSurface(cat.Entries()) })
+	v.direct = sync.OnceValue(func() []api.ToolDefinition { return directSurface(cat.Entries()) })
 	return v, nil
 }
 

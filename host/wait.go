@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 )
@@ -15,9 +17,9 @@ const minWait = 100 * time.Millisecond
 // Wait continues a suspended cell: it waits for open calls to settle and delivers their results. It is a
 // long poll that ends with the program, when that is suspended again, or at its timeout with another waiting
 // result. A ctx that ends leaves the cell as it is: it can be waited for again.
-func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
+func (r *Run) Wait(ctx context.Context, in api.WaitInput) (*api.Result, error) {
 	if !r.Active() {
-		return nil, ErrNotActive
+		return nil, api.ErrNotActive
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -40,7 +42,7 @@ func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
 	}
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: start.Add(timeout), Compute: r.h.timeout(), Attached: func() {
 		r.h.parked.remove(c)
-		r.stamp(&TraceEvent{Event: EventWaitStart, CellID: c.id, CallID: in.CallID})
+		r.stamp(&api.TraceEvent{Event: api.EventWaitStart, CellID: c.id, CallID: in.CallID})
 	}})
 	if err != nil {
 		return r.failure(notAttached(err)), nil
@@ -49,7 +51,7 @@ func (r *Run) Wait(ctx context.Context, in WaitInput) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.emitEnd(EventWaitEnd, c.id, in.CallID, start, res)
+	r.emitEnd(api.EventWaitEnd, c.id, in.CallID, start, res)
 	return res, ctxError(ctx, res)
 }
 
@@ -91,11 +93,11 @@ func (r *Run) Abort(cellID string) error {
 		r.mu.Unlock()
 	}
 	if c == nil || !sameScope(r.scope, c.run.scope) {
-		return ErrUnknownRun
+		return api.ErrUnknownRun
 	}
 	c.abort()
 	return nil
 }
 
 // sameScope compares whole scopes and fails closed: a part that identifies a run and is missing never matches.
-func sameScope(a, b Scope) bool { return a.AgentRunID != "" && a.SessionID != "" && a == b }
+func sameScope(a, b api.Scope) bool { return a.AgentRunID != "" && a.SessionID != "" && a == b }

@@ -5,6 +5,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/internal/redact"
 	"github.com/cloister-wasm/cloister/internal/spans"
 )
@@ -168,12 +169,12 @@ func moment(p *tracepb.Span, a *attributes, s *spans.Span) {
 	a.free("cloister.tool.id", s.Tool)
 	a.free("cloister.namespace", s.Namespace)
 	a.flag("cloister.tool.unsigned", s.Unsigned)
-	switch spans.Name(s.Name) {
-	case spans.Expire:
+	switch api.EventName(s.Name) {
+	case api.EventExpire:
 		a.fail(p, s.Status, "the run expired")
-	case spans.Abort:
+	case api.EventAbort:
 		a.fail(p, s.Status, "the run was aborted")
-	case spans.NamespaceRefused:
+	case api.EventNamespaceRefused:
 		a.fail(p, "namespace_refused", s.Status)
 	default:
 		a.free("cloister.status", s.Status)

@@ -69,6 +69,7 @@ var arrows = []struct {
 	allowed []string
 }{
 	{"guestabi", nil},
+	{"api", []string{"guestabi"}}, // the vocabulary of a host: data, no behaviour
 	{"quickjs", []string{"guestabi", "quickjs", "internal/wasmbin", "internal/wazeroinit"}},
 	{"sdk", []string{"guestabi"}},
 	{"plugins/lock", []string{"internal"}},
@@ -81,9 +82,9 @@ var arrows = []struct {
 	{"internal/declare", []string{"internal/plaintext"}},    // below all that shows tools to somebody
 	{"internal/catalog", []string{"internal/declare", "internal/plaintext"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
-	{"internal", []string{"guestabi", "internal"}},
-	{"host", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
-	{"cmd", []string{"guestabi", "quickjs", "plugins", "internal", "host"}},
+	{"internal", []string{"guestabi", "api", "internal"}},
+	{"host", []string{"guestabi", "api", "quickjs", "plugins", "internal", "host"}},
+	{"cmd", []string{"guestabi", "api", "quickjs", "plugins", "internal", "host"}},
 	{"examples/plugins", []string{"guestabi", "sdk", "examples/plugins"}},
 	{"examples/hosts", []string{"host", "plugins", "guestabi"}},
 	{"examples", nil}, // a test that takes all of them through a store
@@ -322,64 +323,4 @@ func TestForbiddenText(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestEventNames wants the names of trace events in host, where embedders read of them,
-// and in internal/spans, which cannot import host, to be the same; and host to emit no
-// other.
-func TestEventNames(t *testing.T) {
-	base := root(t)
-	documented := constants(t, filepath.Join(base, "host", "trace.go"), "EventName")
-	known := constants(t, filepath.Join(base, "internal", "spans", "names.go"), "Name")
-	names := map[string]bool{}
-	for name, value := range documented {
-		names[value] = true
-		if known[strings.TrimPrefix(name, "Event")] != value {
-			t.Errorf("host.%s is %s, which internal/spans does not know by that name", name, value)
-		}
-	}
-	if len(known) != len(documented) || len(names) != len(documented) {
-		t.Errorf("host has %d names of events, %d of them different, internal/spans has %d", len(documented), len(names), len(known))
-	}
-	files, err := filepath.Glob(filepath.Join(base, "host", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	emitted := regexp.MustCompile(`\bEvent: *("[^"]*")|\bemitEnd\(("[^"]*")`)
-	for _, path := range files {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range emitted.FindAllStringSubmatch(string(b), -1) {
-			if name := m[1] + m[2]; !strings.HasSuffix(path, "_test.go") && !names[name] {
-				t.Errorf("%s: no EventName is %s", path, name)
-			}
-		}
-	}
-}
-
-// constants gives the constants of a type in a file, with their values as written.
-func constants(t *testing.T, path, typ string) map[string]string {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 {
-			return true
-		}
-		id, isName := spec.Type.(*ast.Ident)
-		if value, isLiteral := spec.Values[0].(*ast.BasicLit); isName && isLiteral && id.Name == typ {
-			found[spec.Names[0].Name] = value.Value
-		}
-		return true
-	})
-	if len(found) < 10 {
-		t.Fatalf("%s has %d constants of type %s", path, len(found), typ)
-	}
-	return found
 }

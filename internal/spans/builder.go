@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
@@ -37,19 +38,19 @@ type keeper interface {
 // add takes an event of a run.
 func (b *builder) add(r *Run, e *Event) {
 	switch e.Event {
-	case ExecStart, WaitStart:
+	case api.EventExecStart, api.EventWaitStart:
 		b.startPhase(r, e)
-	case ExecEnd, WaitEnd:
+	case api.EventExecEnd, api.EventWaitEnd:
 		b.endPhase(r, e)
-	case CallStart:
+	case api.EventCallStart:
 		b.startCall(r, e)
-	case CallEnd:
+	case api.EventCallEnd:
 		b.endCall(r, e)
-	case CallDenied:
+	case api.EventCallDenied:
 		b.deny(r, e)
-	case ApprovalAsked:
+	case api.EventApprovalAsked:
 		b.ask(r, e)
-	case ApprovalDecided:
+	case api.EventApprovalDecided:
 		b.decide(r, e)
 	default:
 		b.moment(r, e)
@@ -119,7 +120,7 @@ func (b *builder) abandon(s *Span, at time.Time) {
 }
 
 func phaseOf(e *Event) Kind {
-	if e.Event == ExecStart || e.Event == ExecEnd {
+	if e.Event == api.EventExecStart || e.Event == api.EventExecEnd {
 		return KindExec
 	}
 	return KindWait
@@ -233,9 +234,9 @@ func (b *builder) decide(r *Run, e *Event) {
 func (b *builder) moment(r *Run, e *Event) *Span {
 	s := b.span(r, e, KindEvent, 0)
 	switch e.Event {
-	case NamespaceRefused:
+	case api.EventNamespaceRefused:
 		s.refuse()
-	case Expire, Abort:
+	case api.EventExpire, api.EventAbort:
 		s.endRun(e.Event)
 	}
 	b.began(s)
@@ -244,9 +245,9 @@ func (b *builder) moment(r *Run, e *Event) *Span {
 }
 
 // endRun marks a span with which a run ended from outside.
-func (s *Span) endRun(by Name) {
+func (s *Span) endRun(by api.EventName) {
 	s.Status, s.Bad = "aborted", true
-	if by == Expire {
+	if by == api.EventExpire {
 		s.Status = "expired"
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -19,16 +20,16 @@ type Scope struct {
 
 // Event is one line of a trace: host.TraceEvent as JSON has it.
 type Event struct {
-	Time      time.Time `json:"time"`
-	Event     Name      `json:"event"`
-	RunID     string    `json:"runId"` // "" for what belongs to no cell
-	CallID    string    `json:"callId,omitempty"`
-	ParentID  string    `json:"parentId,omitempty"`
-	Tool      string    `json:"tool,omitempty"`
-	Unsigned  bool      `json:"unsigned,omitempty"`
-	Untrusted bool      `json:"untrusted,omitempty"`
-	Namespace string    `json:"namespace,omitempty"`
-	Caller    string    `json:"caller,omitempty"`
+	Time      time.Time     `json:"time"`
+	Event     api.EventName `json:"event"`
+	RunID     string        `json:"runId"` // "" for what belongs to no cell
+	CallID    string        `json:"callId,omitempty"`
+	ParentID  string        `json:"parentId,omitempty"`
+	Tool      string        `json:"tool,omitempty"`
+	Unsigned  bool          `json:"unsigned,omitempty"`
+	Untrusted bool          `json:"untrusted,omitempty"`
+	Namespace string        `json:"namespace,omitempty"`
+	Caller    string        `json:"caller,omitempty"`
 	Scope
 	Status      string          `json:"status,omitempty"`
 	Reason      guestabi.Reason `json:"reason,omitempty"`

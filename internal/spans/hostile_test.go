@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/cloister-wasm/cloister/api"
 )
 
 // A ring of calls, each the parent of the next, in an order in which no parent is known
@@ -16,7 +18,7 @@ func TestRing(t *testing.T) {
 	const n = 50_000
 	tree := NewTree(64)
 	for i := range n {
-		tree.Add(&Event{Time: time.UnixMilli(1), Event: CallStart, RunID: "r", CallID: fmt.Sprint(i), ParentID: fmt.Sprint((i + 1) % n)})
+		tree.Add(&Event{Time: time.UnixMilli(1), Event: api.EventCallStart, RunID: "r", CallID: fmt.Sprint(i), ParentID: fmt.Sprint((i + 1) % n)})
 	}
 	tree.Finish()
 	spans := tree.Runs[0].Spans
@@ -40,12 +42,12 @@ func TestManyPhases(t *testing.T) {
 	tree := NewTree(64)
 	const n = 20_000
 	for i := range n {
-		tree.Add(&Event{Time: time.UnixMilli(1), Event: ExecStart, RunID: "r", CallID: fmt.Sprint(i)})
+		tree.Add(&Event{Time: time.UnixMilli(1), Event: api.EventExecStart, RunID: "r", CallID: fmt.Sprint(i)})
 	}
 	if len(tree.Runs[0].phases) != maxPhases {
 		t.Errorf("%d execs run", len(tree.Runs[0].phases))
 	}
-	tree.Add(&Event{Time: time.UnixMilli(2), Event: ExecEnd, RunID: "r", CallID: fmt.Sprint(n - 3), Status: "completed"})
+	tree.Add(&Event{Time: time.UnixMilli(2), Event: api.EventExecEnd, RunID: "r", CallID: fmt.Sprint(n - 3), Status: "completed"})
 	tree.Finish()
 	for i, s := range tree.Runs[0].Spans {
 		if s.Open != (i != n-3) {

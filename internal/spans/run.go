@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/guestabi"
 )
 
@@ -46,7 +47,7 @@ type Counts struct{ Calls, Failed, Denied, Unsigned int }
 // add counts a span.
 func (c *Counts) add(s *Span) {
 	n := max(s.Count, 1)
-	call := s.Kind == KindCall || s.Kind == KindEvent && s.Name == string(CallsMore)
+	call := s.Kind == KindCall || s.Kind == KindEvent && s.Name == string(api.EventCallsMore)
 	for _, each := range []struct {
 		on    bool
 		count *int

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/guestabi"
 )
 
@@ -111,7 +112,7 @@ type Notes struct {
 
 // Note is a moment in a span of a Stream.
 type Note struct {
-	Name               Name
+	Name               api.EventName
 	Time               time.Time
 	Tool               string
 	OutputBytes, Count int

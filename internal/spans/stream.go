@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/cloister-wasm/cloister/api"
 )
 
 // maxNotes bounds the notes of one span.
@@ -150,7 +152,7 @@ func (s *Stream) abandon(l *live) {
 // note adds an event to the span during which it happened, if it is one for that.
 func (s *Stream) note(r *Run, e *Event) bool {
 	switch e.Event {
-	case Search, Describe, Suspend, Resume, CallsMore:
+	case api.EventSearch, api.EventDescribe, api.EventSuspend, api.EventResume, api.EventCallsMore:
 	default:
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -189,16 +190,18 @@ func TestStreamIsBounded(t *testing.T) {
 		events /= 10
 	}
 	for name, event := range map[string]func(i int) Event{
-		"runs":         func(i int) Event { return Event{Event: CallStart, RunID: fmt.Sprint(i), CallID: "c"} },
-		"one run":      func(i int) Event { return Event{Event: CallStart, RunID: "r", CallID: fmt.Sprint(i)} },
-		"without cell": func(i int) Event { return Event{Event: CallStart, CallID: fmt.Sprint(i), ParentID: fmt.Sprint(i - 1)} },
-		"approvals":    func(i int) Event { return Event{Event: ApprovalAsked, RunID: "r", CallID: fmt.Sprint(i)} },
-		"execs":        func(i int) Event { return Event{Event: ExecStart, RunID: "r", CallID: fmt.Sprint(i)} },
+		"runs":    func(i int) Event { return Event{Event: api.EventCallStart, RunID: fmt.Sprint(i), CallID: "c"} },
+		"one run": func(i int) Event { return Event{Event: api.EventCallStart, RunID: "r", CallID: fmt.Sprint(i)} },
+		"without cell": func(i int) Event {
+			return Event{Event: api.EventCallStart, CallID: fmt.Sprint(i), ParentID: fmt.Sprint(i - 1)}
+		},
+		"approvals": func(i int) Event { return Event{Event: api.EventApprovalAsked, RunID: "r", CallID: fmt.Sprint(i)} },
+		"execs":     func(i int) Event { return Event{Event: api.EventExecStart, RunID: "r", CallID: fmt.Sprint(i)} },
 		"notes": func(i int) Event {
 			if i == 0 {
-				return Event{Event: ExecStart, RunID: "r"}
+				return Event{Event: api.EventExecStart, RunID: "r"}
 			}
-			return Event{Event: Search, RunID: "r"}
+			return Event{Event: api.EventSearch, RunID: "r"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,8 +242,8 @@ func TestStreamKeepsNoChain(t *testing.T) {
 	})
 	for i := range 1000 {
 		id := func(n int) string { return fmt.Sprint("c", n) }
-		s.Add(&Event{Event: CallStart, RunID: "r", CallID: id(i), ParentID: id(i - 1)})
-		s.Add(&Event{Event: CallEnd, RunID: "r", CallID: id(i - 1)})
+		s.Add(&Event{Event: api.EventCallStart, RunID: "r", CallID: id(i), ParentID: id(i - 1)})
+		s.Add(&Event{Event: api.EventCallEnd, RunID: "r", CallID: id(i - 1)})
 	}
 	if longest != 1 {
 		t.Errorf("a span that ends has %d spans above it", longest)

@@ -1,6 +1,9 @@
 package spans
 
-import "github.com/cloister-wasm/cloister/guestabi"
+import (
+	"github.com/cloister-wasm/cloister/api"
+	"github.com/cloister-wasm/cloister/guestabi"
+)
 
 // Tree keeps the spans of a trace. It is as large as what is added: Read bounds that.
 type Tree struct {
@@ -27,9 +30,9 @@ func (t *Tree) Add(e *Event) {
 		t.Runs = append(t.Runs, r)
 	}
 	switch e.Event {
-	case Suspend:
+	case api.EventSuspend:
 		r.snapshot = &Span{Kind: KindSuspended, Start: e.at(), OutputBytes: e.OutputBytes}
-	case Expire, Abort:
+	case api.EventExpire, api.EventAbort:
 		t.endFromOutside(r, e)
 	default:
 		t.b.add(r, e)
