@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/guest"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -22,9 +24,9 @@ type cell struct {
 	h        *Host
 	run      *Run
 	id       string
-	parentID string       // id of the exec call
-	code     string       // JavaScript
-	tmpl     *templateRef // once there is a machine
+	parentID string          // id of the exec call
+	code     string          // JavaScript
+	tmpl     *guest.Template // once there is a machine
 	loop     *guestloop.Loop
 	value    json.RawMessage // what the program returned, once it is written
 	calls    int             // numbers the calls
@@ -109,15 +111,15 @@ func (h *Host) vmOptions() *quickjs.VMOptions {
 
 // Start implements guestloop.Program.
 func (c *cell) Start(ctx context.Context, vm *quickjs.VM) (quickjs.Value, error) {
-	g := guest{vm: vm}
-	if err := g.start(ctx, c.code); err != nil {
-		var syn *syntaxError
+	g := guest.Guest{VM: vm}
+	if err := g.Start(ctx, c.code); err != nil {
+		var syn *guest.SyntaxError
 		if errors.As(err, &syn) && !vm.OutOfMemory() && !vm.ModuleDenied() {
-			return 0, c.syntaxFault(c.code, syn.thrownError)
+			return 0, c.syntaxFault(c.code, syn.Thrown)
 		}
 		return 0, err
 	}
-	return g.main, nil
+	return g.Main, nil
 }
 
 // Delivered implements guestloop.Program.
@@ -134,19 +136,19 @@ func (c *cell) Delivered(d *guestloop.Delivery) {
 // Finish implements guestloop.Program. To write the value runs getters and toJSON, which may print, call
 // tools or fail.
 func (c *cell) Finish(ctx context.Context, lg *guestloop.Guest) error {
-	g := guest{lg.VM, lg.Main}
-	value, err := g.result(ctx, guestabi.EntryFinish, c.h.cfg.MaxOutputBytes)
+	g := guest.Guest{VM: lg.VM, Main: lg.Main}
+	value, err := g.Result(ctx, guestabi.EntryFinish, c.h.cfg.MaxOutputBytes)
 	if errors.Is(err, quickjs.ErrTooLarge) {
 		return c.report.overflow()
 	}
 	if err != nil {
-		var t *thrownError
+		var t *guest.Thrown
 		if errors.As(err, &t) {
 			t.Message = "the value returned has no JSON form: " + t.Message
 		}
 		return err
 	}
-	if c.value, err = guestJSON(value); err != nil {
+	if c.value, err = guest.CheckJSON(value); err != nil {
 		return err
 	}
 	return c.report.take(len(c.value))
@@ -157,15 +159,15 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 	c.h.parked.remove(c)
 	c.slot.give()
 	c.traceRefused()
-	g := guest{}
+	g := guest.Guest{}
 	if lg != nil {
-		g = guest{lg.VM, lg.Main}
+		g = guest.Guest{VM: lg.VM, Main: lg.Main}
 	}
 	if err == nil {
 		err = c.completed(ctx, g)
 	}
 	if err == nil {
-		if g.vm.OutOfMemory() {
+		if g.VM.OutOfMemory() {
 			c.report.limitHit(guestabi.ReasonMemoryLimitExceeded)
 		}
 		return &ending{res: c.result(&api.Result{Status: guestabi.StatusCompleted, Value: c.value})}
@@ -203,16 +205,16 @@ func (c *cell) Released() {
 	delete(c.run.cells, c.id)
 	c.run.mu.Unlock()
 	if c.tmpl != nil {
-		c.tmpl.release()
+		c.tmpl.Release()
 	}
 }
 
 // completed says what makes a program fail that came to its end.
-func (c *cell) completed(ctx context.Context, g guest) error {
-	if g.vm.ModuleDenied() {
+func (c *cell) completed(ctx context.Context, g guest.Guest) error {
+	if g.VM.ModuleDenied() {
 		return moduleDenied()
 	}
-	if reason, ok := g.vm.Unhandled(); ok {
+	if reason, ok := g.VM.Unhandled(); ok {
 		return c.unhandled(ctx, g, reason)
 	}
 	return nil

@@ -1,15 +1,12 @@
 package host
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/cloister-wasm/cloister/internal/guest"
 
 	"github.com/cloister-wasm/cloister/api"
 
@@ -42,41 +39,11 @@ func (d *diagnosis) isFailure(t *guestabi.Thrown) bool {
 	})
 }
 
-// guestJSON checks JSON text that a guest wrote: others will read it, with bounds
-// of their own. Lone surrogates, which are no UTF-8, become U+FFFD.
-func guestJSON(text []byte) (json.RawMessage, error) {
-	depth, deepest, inText := 0, 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	if deepest > guestabi.MaxValueDepth {
-		return nil, fail(guestabi.ReasonGuestError, "a value is nested deeper than the %d levels that are allowed", guestabi.MaxValueDepth)
-	}
-	if !utf8.Valid(text) {
-		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
-	}
-	if !json.Valid(text) {
-		return nil, badMessage()
-	}
-	return text, nil
-}
-
 // unhandled is a promise that failed and that nobody awaited: the program would
 // otherwise report success.
-func (d *diagnosis) unhandled(ctx context.Context, g guest, reason quickjs.Value) error {
-	err := g.reason(ctx, reason)
-	var t *thrownError
+func (d *diagnosis) unhandled(ctx context.Context, g guest.Guest, reason quickjs.Value) error {
+	err := g.Reason(ctx, reason)
+	var t *guest.Thrown
 	if errors.As(err, &t) {
 		e := d.explain(t)
 		e.message = "a promise failed and was not awaited: " + e.message
@@ -86,24 +53,24 @@ func (d *diagnosis) unhandled(ctx context.Context, g guest, reason quickjs.Value
 }
 
 // rejected is the error of a cell whose main promise was rejected.
-func rejected(ctx context.Context, g guest) error {
-	v, err := g.vm.Result(ctx, g.main)
+func rejected(ctx context.Context, g guest.Guest) error {
+	v, err := g.VM.Result(ctx, g.Main)
 	if err != nil {
 		return err
 	}
-	return g.reason(ctx, v)
+	return g.Reason(ctx, v)
 }
 
 // classify decides the reason. The host's own observations come first: what the
 // guest says about itself only chooses the words.
-func (d *diagnosis) classify(ctx context.Context, g guest, err error) *runError {
+func (d *diagnosis) classify(ctx context.Context, g guest.Guest, err error) *runError {
 	if errors.Is(err, guestloop.ErrRejected) {
 		err = rejected(ctx, g)
-	} else if g.vm != nil {
-		err = g.thrown(ctx, err)
+	} else if g.VM != nil {
+		err = g.Thrown(ctx, err)
 	}
 	var e *runError
-	var t *thrownError
+	var t *guest.Thrown
 	switch {
 	case errors.As(err, &e):
 		return e
@@ -113,13 +80,13 @@ func (d *diagnosis) classify(ctx context.Context, g guest, err error) *runError 
 		return fail(guestabi.ReasonAborted, "the run was aborted")
 	case errors.Is(err, quickjs.ErrInterrupted), errors.Is(err, guestloop.ErrTooLong):
 		return fail(guestabi.ReasonTimeout, "the program ran longer than it may; do less in one cell, or await tools instead of looping")
-	case g.vm != nil && g.vm.ModuleDenied():
+	case g.VM != nil && g.VM.ModuleDenied():
 		e = moduleDenied()
 		if errors.As(err, &t) {
 			e.line, e.column = d.place(t.Stack)
 		}
 		return e
-	case g.vm != nil && g.vm.OutOfMemory():
+	case g.VM != nil && g.VM.OutOfMemory():
 		return fail(guestabi.ReasonMemoryLimitExceeded, "the program needs more than its %d bytes of memory", d.run.h.cfg.MemoryLimitBytes)
 	case errors.As(err, &t):
 		return d.explain(t)
@@ -142,7 +109,9 @@ func plainFailure(err error, maxSnapshot int) *runError {
 		return fail(guestabi.ReasonGuestError, "deadlock: the program awaits a promise that nothing will settle: no tool call is open")
 	case errors.Is(err, guestloop.ErrTooManyOpen):
 		return fail(guestabi.ReasonTooManyPendingToolCalls, "too many tool calls are open at once")
-	case errors.Is(err, guestloop.ErrForged):
+	case errors.Is(err, guest.ErrTooDeep):
+		return fail(guestabi.ReasonGuestError, "a value is nested deeper than the %d levels that are allowed", guestabi.MaxValueDepth)
+	case errors.Is(err, guestloop.ErrForged), errors.Is(err, guest.ErrNotJSON):
 		return fail(guestabi.ReasonInternalError, "the guest sent a message of an unknown form")
 	case errors.Is(err, quickjs.ErrSnapshotTooLarge):
 		return fail(guestabi.ReasonSnapshotLimitExceeded, "the program's state takes more than the %d bytes that are allowed; keep less data across an await", maxSnapshot)
@@ -161,7 +130,7 @@ func moduleDenied() *runError {
 }
 
 // explain turns a thrown value into the run's error.
-func (d *diagnosis) explain(t *thrownError) *runError {
+func (d *diagnosis) explain(t *guest.Thrown) *runError {
 	e := &runError{reason: guestabi.ReasonGuestError, message: t.Error()}
 	e.line, e.column = d.place(t.Stack)
 	switch {
@@ -183,10 +152,10 @@ func (d *diagnosis) explain(t *thrownError) *runError {
 
 // syntaxFault is the error of source that does not compile. Whether it is about
 // modules is seen from where the engine's parser stopped.
-func (d *diagnosis) syntaxFault(code string, t *thrownError) *runError {
-	line, column, _ := stackFrame(t.Stack)
+func (d *diagnosis) syntaxFault(code string, t *guest.Thrown) *runError {
+	line, column, _ := guest.Place(t.Stack)
 	e := &runError{reason: guestabi.ReasonInvalidInput, message: t.Error()}
-	if moduleSyntax(code, line, column) {
+	if guest.ModuleSyntax(code, line, column) {
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "import and export are not available: a cell has no modules; use the tools that ALL_TOOLS lists"
 	}
 	e.line, e.column = d.mapPlace(line, column)
@@ -198,7 +167,7 @@ func (d *diagnosis) syntaxFault(code string, t *thrownError) *runError {
 func (d *diagnosis) place(stack string) (line, column int) {
 	for range 16 {
 		var rest string
-		if line, column, rest = stackFrame(stack); line == 0 {
+		if line, column, rest = guest.Place(stack); line == 0 {
 			return 0, 0
 		}
 		if line, column = d.mapPlace(line, column); line != 0 {
@@ -214,61 +183,6 @@ func (d *diagnosis) mapPlace(line, column int) (int, int) {
 		return line, column
 	}
 	return d.position(line, column)
-}
-
-// stackFrame reads the first "cell.js:LINE:COLUMN" of a stack trace, which is the
-// guest's word, and gives what follows it. The wrapper's length is taken off
-// columns of the first line.
-func stackFrame(stack string) (line, column int, rest string) {
-	const file = "cell.js:"
-	_, rest, found := strings.Cut(stack, file)
-	if !found {
-		return 0, 0, ""
-	}
-	place := rest
-	if end := strings.IndexFunc(rest, func(r rune) bool { return r != ':' && (r < '0' || r > '9') }); end >= 0 {
-		place, rest = rest[:end], rest[end:]
-	} else {
-		rest = ""
-	}
-	l, col, _ := strings.Cut(place, ":")
-	line, err := strconv.Atoi(l)
-	if err != nil || line <= 0 || line > 1<<24 {
-		return 0, 0, rest
-	}
-	if column, err = strconv.Atoi(col); err != nil || column < 0 || column > 1<<28 {
-		column = 0
-	}
-	if line == 1 {
-		column = max(column-len(guestabi.WrapPrefix), 1)
-	}
-	return line, column, rest
-}
-
-// moduleSyntax says whether the parser stopped at, or right after, the keyword
-// import or export.
-func moduleSyntax(code string, line, column int) bool {
-	lines := strings.Split(code, "\n")
-	if line < 1 || line > len(lines) {
-		return false
-	}
-	text := lines[line-1]
-	at := min(max(column-1, 0), len(text))
-	before := strings.TrimRight(strings.Join(lines[max(0, line-3):line-1], "\n")+"\n"+text[:at], " \t\r\n({*.")
-	after := text[at:]
-	return slices.ContainsFunc([]string{"import", "export"}, func(word string) bool {
-		return endsWithWord(before, word) || strings.HasPrefix(after, word) && !startsIdentifier(after[len(word):])
-	})
-}
-
-func endsWithWord(s, word string) bool {
-	return strings.HasSuffix(s, word) && (len(s) == len(word) || !isIdentifierByte(s[len(s)-len(word)-1]) && s[len(s)-len(word)-1] != '.')
-}
-
-func startsIdentifier(s string) bool { return s != "" && isIdentifierByte(s[0]) }
-
-func isIdentifierByte(b byte) bool {
-	return b == '_' || b == '$' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b >= 0x80
 }
 
 func (r *Run) fillTelemetry(t *api.Telemetry) {

@@ -39,6 +39,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/guest"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
@@ -56,7 +58,7 @@ type Host struct {
 
 	engineMu  sync.Mutex
 	engine    *quickjs.Engine
-	templates templateCache
+	templates guest.Templates
 
 	setting  sync.Mutex // held while a toolset is replaced
 	sessions sessionGrants
@@ -119,7 +121,6 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	h.parked = parking{h: h, max: int(h.o.MaxHeldBytes / parkedShare)}
 	h.running = make(slots, h.o.MaxRunningCells)
 	h.saves = make(slots, max(1, runtime.GOMAXPROCS(0)/2))
-	h.templates.max = maxTemplates
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (h *Host) Close() error {
 	if toolsDone {
 		tools.drop()
 	}
-	h.templates.close()
+	h.templates.Close()
 	var err error
 	if h.closeTransform != nil {
 		err = h.closeTransform()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/internal/guest"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -35,7 +37,7 @@ func (p *report) text(raw json.RawMessage, level string) error {
 }
 
 func (p *report) json(raw []byte) error {
-	value, err := guestJSON(slices.Clone(raw))
+	value, err := guest.CheckJSON(slices.Clone(raw))
 	if err != nil {
 		return err
 	}
