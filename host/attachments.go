@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cloister-wasm/cloister/internal/limits"
+
 	"github.com/cloister-wasm/cloister/api"
 )
 
@@ -17,7 +19,7 @@ const handlePrefix = "cloister-attachment:"
 
 // attachments are those of one cell. They live as long as it does.
 type attachments struct {
-	budget *budget // of the host
+	budget *limits.Budget // of the host
 	mu     struct {
 		sync.Mutex
 		items []api.Attachment

@@ -94,8 +94,8 @@ func (c *call) dispatch(ctx context.Context) (json.RawMessage, *api.ToolError) {
 		r.traceDenied(tc)
 		return nil, r.unknownTool(tc.Tool)
 	}
-	r.h.closing.calls.enter()
-	defer r.h.closing.calls.leave()
+	r.h.closing.calls.Enter()
+	defer r.h.closing.calls.Leave()
 	c.ref = c.entry.Ref.(*toolRef)
 	tc.Name, tc.Owner, tc.Unsigned, tc.Approval = c.entry.Name, c.entry.Owner, c.entry.Unsigned, c.ref.approval
 	start := time.Now()

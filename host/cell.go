@@ -156,7 +156,7 @@ func (c *cell) Finish(ctx context.Context, lg *guestloop.Guest) error {
 
 // Ended implements guestloop.Program.
 func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
-	c.h.parked.remove(c)
+	c.h.parked.Remove(c.loop)
 	c.slot.give()
 	c.traceRefused()
 	g := guest.Guest{}

@@ -33,10 +33,10 @@ func (r *Run) emit(tc *api.ToolCall, e api.TraceEvent) {
 // host has been closed.
 func (r *Run) stamp(e *api.TraceEvent) {
 	h := r.h
-	if h.o.Trace == nil && r.o.OnEvent == nil || !h.closing.events.enter() {
+	if h.o.Trace == nil && r.o.OnEvent == nil || !h.closing.events.Enter() {
 		return
 	}
-	defer h.closing.events.leave()
+	defer h.closing.events.Leave()
 	e.Time = h.now()
 	e.AgentID, e.AgentRunID, e.SessionID = r.scope.AgentID, r.scope.AgentRunID, r.scope.SessionID
 	e.Sender, e.Channel = r.scope.Sender, r.scope.Channel

@@ -133,18 +133,18 @@ func (x *execution) start(ctx context.Context) (*api.Result, error) {
 			code, position = t.Code, t.Position
 		}
 	}
-	if err := r.h.running.takeUntil(ctx, r.ctx, x.until); err != nil {
+	if err := r.h.running.TakeUntil(ctx, r.ctx, x.until); err != nil {
 		return r.late(ctx, ctx, fail(guestabi.ReasonTimeout, "%d programs run at once already, and none of them ended in time; try again", cap(r.h.running)))
 	}
 	c, err := r.newCell(x.callID, x.source, code)
 	if err != nil {
-		r.h.running.give()
+		r.h.running.Give()
 		if errors.Is(err, errRunClosed) {
 			return r.failure(fail(guestabi.ReasonAborted, "the run has ended")), nil
 		}
 		return nil, err
 	}
-	c.slot.release = r.h.running.give
+	c.slot.release = r.h.running.Give
 	c.position, x.cell = position, c
 	r.stamp(&api.TraceEvent{Event: api.EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, Compute: r.h.timeout(), EndWithCaller: true, Apart: !r.templateReady()})

@@ -25,20 +25,10 @@ func (r *Run) Cells() int {
 }
 
 // ParkedBytes is the memory of suspended cells that are kept as they are and not being saved.
-func (h *Host) ParkedBytes() int {
-	h.parked.mu.Lock()
-	defer h.parked.mu.Unlock()
-	bytes := h.parked.mu.bytes
-	for _, v := range h.parked.mu.cells {
-		if v.saving {
-			bytes -= v.bytes
-		}
-	}
-	return bytes
-}
+func (h *Host) ParkedBytes() int { return h.parked.Bytes() }
 
 // HeldBytes is what is taken of Options.MaxHeldBytes.
-func (h *Host) HeldBytes() int64 { return h.o.MaxHeldBytes - h.budget.left.Load() }
+func (h *Host) HeldBytes() int64 { return h.o.MaxHeldBytes - h.budget.Left() }
 
 // HidePaths is the filter of error texts.
 var HidePaths = hidePaths

@@ -39,6 +39,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/guestloop"
+	"github.com/cloister-wasm/cloister/internal/limits"
+
 	"github.com/cloister-wasm/cloister/internal/guest"
 
 	"github.com/cloister-wasm/cloister/api"
@@ -67,11 +70,11 @@ type Host struct {
 	transformer    api.Transformer
 	closeTransform func() error
 
-	budget  budget      // bytes of inputs, results, snapshots and attachments
-	memory  memoryStore // the store of a host without one
-	parked  parking     // machines of suspended cells
-	running slots       // cells that run at once
-	saves   slots       // snapshots being made
+	budget  limits.Budget      // bytes of inputs, results, snapshots and attachments
+	memory  memoryStore        // the store of a host without one
+	parked  *guestloop.Parking // machines of suspended cells
+	running limits.Slots       // cells that run at once
+	saves   limits.Slots       // snapshots being made
 
 	mu        sync.Mutex
 	closed    bool
@@ -116,11 +119,11 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if h.o.MaxCalls <= 0 {
 		h.o.MaxCalls = 10_000
 	}
-	h.budget.left.Store(h.o.MaxHeldBytes)
+	h.budget.Reset(h.o.MaxHeldBytes)
 	h.memory.budget = &h.budget
-	h.parked = parking{h: h, max: int(h.o.MaxHeldBytes / parkedShare)}
-	h.running = make(slots, h.o.MaxRunningCells)
-	h.saves = make(slots, max(1, runtime.GOMAXPROCS(0)/2))
+	h.running = make(limits.Slots, h.o.MaxRunningCells)
+	h.saves = make(limits.Slots, max(1, runtime.GOMAXPROCS(0)/2))
+	h.parked = guestloop.NewParking(int(h.o.MaxHeldBytes/parkedShare), h.cfg.MaxSnapshotBytes, h.saves)
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
@@ -219,14 +222,14 @@ func (h *Host) Close() error {
 		h.sweeper.Stop()
 	}
 	h.mu.Unlock()
-	each(runs, sweepers, (*Run).Close)
+	limits.Each(runs, sweepers, (*Run).Close)
 	// The engine outlives its VMs by itself; this is so that nothing of the host
 	// runs any more when Close returns.
 	h.active.Wait()
-	h.parked.close()
-	h.closing.calls.wait()
-	h.closing.events.close()
-	h.closing.events.wait()
+	h.parked.Close()
+	h.closing.calls.Wait(closeGrace)
+	h.closing.events.Close()
+	h.closing.events.Wait(closeGrace)
 	if toolsDone {
 		tools.drop()
 	}

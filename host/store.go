@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/limits"
+
 	"github.com/cloister-wasm/cloister/api"
 )
 
@@ -50,7 +52,7 @@ func (s cellStore) Delete(ctx context.Context) {
 
 // memoryStore is the store of hosts without one. What it keeps counts in the host's budget.
 type memoryStore struct {
-	budget *budget
+	budget *limits.Budget
 	mu     struct {
 		sync.Mutex
 		m map[string][]byte

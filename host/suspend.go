@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/limits"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -68,16 +70,16 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*api.SnapshotTelem
 	dirty := g.VM.DirtyBytes()
 	if h.o.Snapshots == nil && dirty <= h.cfg.MaxSnapshotBytes {
 		c.run.stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id})
-		h.parked.add(c, dirty)
+		h.parked.Add(c.loop, cellStore{c}, dirty)
 		return nil, nil
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, maxSaveTime)
+	ctx, cancel := context.WithTimeout(ctx, guestloop.MaxSaveTime)
 	defer cancel()
-	if err := h.saves.take(ctx); err != nil {
+	if err := h.saves.Take(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", guestloop.ErrStore, err)
 	}
-	defer h.saves.give()
+	defer h.saves.Give()
 	size, err := g.Save(ctx, cellStore{c}, h.cfg.MaxSnapshotBytes)
 	if err != nil {
 		return nil, err
@@ -85,9 +87,6 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*api.SnapshotTelem
 	c.run.stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id, OutputBytes: size})
 	return &api.SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
 }
-
-// maxSaveTime bounds one save, a store that takes its time included.
-const maxSaveTime = 10 * time.Second
 
 // reserve takes one of the places for suspended cells, unless the cell has one.
 func (h *Host) reserve(c *cell) error {
@@ -192,7 +191,7 @@ func (h *Host) sweep() {
 			next = left
 		}
 	}
-	each(due, sweepers, func(c *cell) { c.loop.Expire(now, errExpired) })
+	limits.Each(due, sweepers, func(c *cell) { c.loop.Expire(now, errExpired) })
 	if next > 0 {
 		h.schedule(max(next, 10*time.Millisecond))
 	}

@@ -41,7 +41,7 @@ func (r *Run) Wait(ctx context.Context, in api.WaitInput) (*api.Result, error) {
 		return r.failure(bad), nil
 	}
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: start.Add(timeout), Compute: r.h.timeout(), Attached: func() {
-		r.h.parked.remove(c)
+		r.h.parked.Remove(c.loop)
 		r.stamp(&api.TraceEvent{Event: api.EventWaitStart, CellID: c.id, CallID: in.CallID})
 	}})
 	if err != nil {

@@ -78,9 +78,10 @@ var arrows = []struct {
 	{"plugins/store", []string{"plugins", "internal"}},
 	{"plugins", []string{"guestabi", "internal"}},
 	{"internal/scaffold", []string{"guestabi", "sdk", "internal"}},
-	{"internal/guestloop", []string{"guestabi", "quickjs"}},    // an event loop of any program: it knows no tools
-	{"internal/guest", []string{"guestabi", "api", "quickjs"}}, // a machine with a program in it
-	{"internal/declare", []string{"internal/plaintext"}},       // below all that shows tools to somebody
+	{"internal/limits", nil},
+	{"internal/guestloop", []string{"guestabi", "quickjs", "internal/limits"}}, // an event loop of any program: it knows no tools
+	{"internal/guest", []string{"guestabi", "api", "quickjs"}},                 // a machine with a program in it
+	{"internal/declare", []string{"internal/plaintext"}},                       // below all that shows tools to somebody
 	{"internal/catalog", []string{"internal/declare", "internal/plaintext"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
 	{"internal", []string{"guestabi", "api", "internal"}},
