@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cloister-wasm/cloister/internal/view"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -30,9 +32,9 @@ type call struct {
 	tc     *api.ToolCall
 	entry  *catalog.Entry
 	ref    *toolRef
-	member *member // the namespace's function that was called, if its plugin maps the arguments
-	parent *call   // the call whose tool makes this one; nil for a root
-	root   *call   // the cell's or direct call that this is, or is a part of
+	member *view.Member // the namespace's function that was called, if its plugin maps the arguments
+	parent *call        // the call whose tool makes this one; nil for a root
+	root   *call        // the cell's or direct call that this is, or is a part of
 
 	// Of a root.
 	cell    *cell              // nil for a direct call
@@ -90,9 +92,9 @@ func (c *call) dispatch(ctx context.Context) (json.RawMessage, *api.ToolError) {
 		}
 	}
 	var ok bool
-	if c.entry, ok = r.cat.Lookup(tc.Tool); !ok {
+	if c.entry, ok = r.View.Catalog.Lookup(tc.Tool); !ok {
 		r.traceDenied(tc)
-		return nil, r.unknownTool(tc.Tool)
+		return nil, r.UnknownTool(tc.Tool)
 	}
 	r.h.closing.calls.Enter()
 	defer r.h.closing.calls.Leave()
@@ -120,8 +122,8 @@ func (c *call) mapInput(ctx context.Context) *api.ToolError {
 	r, m := c.run, c.member
 	input, err := r.mapInput(ctx, m, c.tc.Input)
 	if err != nil {
-		te := r.plainError(ctx, m.tool, err)
-		c.tc.Unsigned = m.tool.Unsigned
+		te := r.plainError(ctx, m.Tool, err)
+		c.tc.Unsigned = m.Tool.Unsigned
 		c.emit(notMapped(te))
 		return te
 	}
@@ -218,7 +220,7 @@ func (c *call) invoke(ctx context.Context) (out json.RawMessage, err error) {
 func (c *call) child(tool string, input json.RawMessage) (*call, error) {
 	number := c.made.Add(1)
 	depth, e := 0, (*catalog.Entry)(nil)
-	if found, ok := c.run.cat.Lookup(tool); ok {
+	if found, ok := c.run.View.Catalog.Lookup(tool); ok {
 		e = found
 	}
 	for p := c; p != nil; p = p.parent {

@@ -3,14 +3,12 @@ package host
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
-	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -55,32 +53,8 @@ func refusal(message string, code api.ToolErrorCode) *api.ToolError {
 	return &api.ToolError{Name: "PermissionError", Message: message, Code: code}
 }
 
-// unknownTool is the answer for an id that is not in the catalog, denied ones
-// included: a guest cannot tell the two apart.
-func (r *Run) unknownTool(id string) *api.ToolError {
-	msg := fmt.Sprintf("no tool has the id %q", plaintext.Clip(id, 200))
-	if how := r.mcpInstead(id); how != "" {
-		msg += " here; " + how
-	} else if s := r.cat.Suggest(id); len(s) > 0 {
-		msg += "; did you mean " + strings.Join(s, ", ") + "?"
-	} else {
-		msg += "; find ids with tools.search(query)"
-	}
-	return &api.ToolError{Message: msg, Code: api.CodeUnknownTool}
-}
-
 func (r *Run) traceDenied(tc *api.ToolCall) {
-	if rule, ok := r.hidden[tc.Tool]; ok {
-		r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: rule})
-		return
-	}
-	for _, x := range r.cat.Excluded() {
-		if x.ID == tc.Tool {
-			r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: x.Verdict.String()})
-			return
-		}
-	}
-	r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: "no such tool"})
+	r.emit(tc, api.TraceEvent{Event: api.EventCallDenied, Rule: r.RuleAgainst(tc.Tool)})
 }
 
 // word matches what stands between white space, quotes and brackets.

@@ -143,7 +143,7 @@ func (d *diagnosis) explain(t *guest.Thrown) *runError {
 	case t.Name == "ReferenceError" && t.Message == "require is not defined":
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "require is not available: use the tools that ALL_TOOLS lists"
 	default:
-		if hint := d.absent(e.message, e.line, e.column); hint != "" {
+		if hint := d.run.Absent(d.source, e.message, e.line, e.column); hint != "" {
 			e.message += ": " + hint
 		}
 	}
@@ -186,8 +186,8 @@ func (d *diagnosis) mapPlace(line, column int) (int, int) {
 }
 
 func (r *Run) fillTelemetry(t *api.Telemetry) {
-	t.CatalogSize = r.cat.Len()
-	t.Sources = r.cat.Counts()
+	t.CatalogSize = r.View.Catalog.Len()
+	t.Sources = r.View.Catalog.Counts()
 	t.VisibleTools = []string{"exec", "wait"}
 	r.mu.Lock()
 	t.ExecCount, t.WaitCount = r.execs, r.waits

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/view"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
@@ -23,6 +25,15 @@ type mcpServer struct {
 	MCPServer
 	faults []error
 	tools  int
+}
+
+// sources are the servers as a view wants them.
+func (ts *toolset) sources() []view.Server {
+	out := make([]view.Server, len(ts.mcp))
+	for i, s := range ts.mcp {
+		out[i] = view.Server{Name: s.Name, Instructions: s.Instructions}
+	}
+	return out
 }
 
 // MCPStatus lists the MCP servers in the order given.
@@ -105,6 +116,29 @@ func (s *MCPServer) checkInstructions(accepted *lock.File) error {
 		return nil
 	}
 	return accepted.CheckTool(s.lockInstructions())
+}
+
+// missingMCP names the servers that are not available, as far as the run may know of
+// them. Their tools are not known: what any server may have stands for them before rules
+// and policy, which would hide the tools of a server that is denied.
+func (h *Host) missingMCP(ctx context.Context, scope api.Scope, ts *toolset, layers []catalog.Layer) []string {
+	var out []string
+	for _, s := range ts.mcp {
+		if s.Err == nil {
+			continue
+		}
+		const name = "resources/list"
+		facts := &api.ToolFacts{ID: catalog.SourceMCP + ":" + s.Name + ":" + name, Source: catalog.SourceMCP, Owner: s.Name, Name: name, Approval: api.ApprovalNever}
+		e := catalog.Entry{Name: name, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Ref: &toolRef{mcp: true, facts: facts}}
+		if !catalog.Check(&e, layers...).Visible {
+			continue
+		}
+		if seen, _ := h.visible(ctx, scope, []catalog.Entry{e}); len(seen) > 0 {
+			out = append(out, s.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func (h *Host) addServer(ts *toolset, s *mcpServer) {

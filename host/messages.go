@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cloister-wasm/cloister/internal/view"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/guestabi"
@@ -55,11 +57,11 @@ func (c *cell) Message(line []byte) error {
 	}
 	switch letter {
 	case guestabi.MsgCall:
-		n, input, ok := cutNumber(rest, len(c.run.tools))
+		n, input, ok := cutNumber(rest, len(c.run.GuestTools))
 		if !ok {
 			return badMessage()
 		}
-		return c.requestCall(request, c.run.tools[n].ID, c.run.tools[n], input, nil)
+		return c.requestCall(request, c.run.GuestTools[n].ID, c.run.GuestTools[n], input, nil)
 	case guestabi.MsgMember:
 		return c.requestMember(request, rest)
 	case guestabi.MsgUnknown:
@@ -150,14 +152,14 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 	}
 	var id string
 	bad := json.Unmarshal(pair[0], &id) != nil || string(pair[0]) == "null"
-	if e, ok := c.run.cat.Lookup(id); ok {
+	if e, ok := c.run.View.Catalog.Lookup(id); ok {
 		// The guest knows this one by its number: it was no string there. Tools of
 		// MCP servers have no number: they are reached through MCP alone.
 		bad = bad || e.Source != catalog.SourceMCP
 		if !bad {
 			c.report.count(func(t *api.Telemetry) { t.CallCount++ })
 			c.run.traceDenied(&api.ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
-			return c.fail(request, c.run.unknownTool(id))
+			return c.fail(request, c.run.UnknownTool(id))
 		}
 	}
 	if bad {
@@ -168,7 +170,7 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 
 // requestCall opens a tool call, that of a namespace's function if m is not nil. Entry is nil for an
 // id that is not in the guest's view of the catalog.
-func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byte, m *member) error {
+func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byte, m *view.Member) error {
 	c.report.count(func(t *api.Telemetry) { t.CallCount++ })
 	if e != nil {
 		c.report.called(id)
@@ -182,8 +184,8 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 	}}
 	cl.root = cl
 	if m != nil {
-		cl.tc.Namespace = m.path
-		if m.call.MapInput {
+		cl.tc.Namespace = m.Path
+		if m.Call.MapInput {
 			cl.member = m
 		}
 	}
@@ -215,7 +217,7 @@ func (c *cell) requestSearch(request int, rest []byte) error {
 		errors.As(err, &te)
 		return c.fail(request, te)
 	}
-	found := c.run.cat.Search(query, limit)
+	found := c.run.View.Catalog.Search(query, limit)
 	c.run.stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID})
 	return c.answer(request, catalog.MarshalCompact(found))
 }
@@ -227,9 +229,9 @@ func (c *cell) requestDescribe(request int, rest []byte) error {
 		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: api.CodeInvalidInput})
 	}
 	c.run.stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
-	d, err := c.run.cat.Describe(id)
+	d, err := c.run.View.Catalog.Describe(id)
 	if err != nil {
-		return c.fail(request, c.run.unknownTool(id))
+		return c.fail(request, c.run.UnknownTool(id))
 	}
 	return c.answer(request, d)
 }

@@ -34,6 +34,15 @@ type toolRef struct {
 	prepare func(ctx context.Context, r *Run) error
 }
 
+// OfPlugin implements ref.
+func (r *toolRef) OfPlugin() *plugins.Plugin { return r.plugin }
+
+// OfServer implements ref.
+func (r *toolRef) OfServer() *api.MCPTool { return r.original }
+
+// Hints implements ref.
+func (r *toolRef) Hints() api.ToolAnnotations { return r.facts.Annotations }
+
 func (h *Host) goTool(t *api.RawTool) (catalog.Entry, error) {
 	owner := t.Owner
 	tier := catalog.External

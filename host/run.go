@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
+
+	"github.com/cloister-wasm/cloister/internal/view"
 
 	"github.com/cloister-wasm/cloister/api"
 
@@ -19,8 +22,8 @@ type Run struct {
 	o       RunOptions
 	scope   api.Scope
 	toolset *toolset
-	*view
-	spaces namespaceCache
+	*view.View
+	spaces view.NamespaceCache
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -86,19 +89,24 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	if !o.DisableTools {
 		missing = h.missingMCP(ctx, scope, tools, layers)
 	}
-	build := func() (*view, error) { return h.newView(tools, entries, hidden, missing, layers) }
-	var v *view
+	build := func() (*view.View, error) {
+		return view.New(&view.Options{
+			Entries: entries, Layers: layers, Hidden: hidden, Namespaces: tools.namespaces, Servers: tools.sources(), Missing: missing,
+			TypeScript: slices.Contains(h.cfg.Languages, api.TypeScript),
+		})
+	}
+	var v *view.View
 	if len(o.ClientTools) > 0 {
 		v, err = build()
-	} else if key, kerr := viewKey(&o, hidden, missing); kerr != nil {
+	} else if key, kerr := view.Key(o.Sandboxed, o.DisableTools, o.Allow, o.Deny, hidden, missing); kerr != nil {
 		return nil, fmt.Errorf("naming the run's tools: %w", kerr)
 	} else {
-		v, err = tools.views.get(key, build)
+		v, err = tools.views.Get(key, build)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{h: h, o: o, toolset: tools, view: v, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, questions: map[string]*call{}, scope: scope}
+	r := &Run{h: h, o: o, toolset: tools, View: v, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, questions: map[string]*call{}, scope: scope}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +122,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 }
 
 // Active says whether code mode is active: it is enabled and the run has tools.
-func (r *Run) Active() bool { return r.h.cfg.Enabled && r.cat.Len() > 0 }
+func (r *Run) Active() bool { return r.h.cfg.Enabled && r.View.Catalog.Len() > 0 }
 
 // Stale says that the host's tools have changed since the run was made, or that the
 // host is closed. A new run with the same scope has the new ones; cells of this one
@@ -241,7 +249,7 @@ func entryOf(e *catalog.Entry, full bool) api.CatalogEntry {
 // Catalog lists the run's tools in catalog order, without schemas.
 func (r *Run) Catalog() []api.CatalogEntry {
 	var out []api.CatalogEntry
-	for _, e := range r.cat.Entries() {
+	for _, e := range r.View.Catalog.Entries() {
 		out = append(out, entryOf(e, false))
 	}
 	return out
@@ -252,12 +260,12 @@ func (r *Run) Catalog() []api.CatalogEntry {
 //
 // Like tools.search in a cell it leaves out the tools of MCP servers: SearchMCP has those.
 func (r *Run) Search(query string, limit int) ([]api.CatalogEntry, error) {
-	return r.search(query, limit, r.cat.Search)
+	return r.search(query, limit, r.View.Catalog.Search)
 }
 
 // SearchMCP is Search over the tools, resources and prompts of MCP servers, as MCP.$search in a cell.
 func (r *Run) SearchMCP(query string, limit int) ([]api.CatalogEntry, error) {
-	return r.search(query, limit, r.cat.SearchMCP)
+	return r.search(query, limit, r.View.Catalog.SearchMCP)
 }
 
 func (r *Run) search(query string, limit int, top func(string, int) []*catalog.Entry) ([]api.CatalogEntry, error) {
@@ -275,9 +283,9 @@ func (r *Run) search(query string, limit int, top func(string, int) []*catalog.E
 // Describe gives a tool with its schemas. An unknown id is a *ToolError that
 // suggests others.
 func (r *Run) Describe(id string) (*api.CatalogEntry, error) {
-	e, ok := r.cat.Lookup(id)
+	e, ok := r.View.Catalog.Lookup(id)
 	if !ok {
-		return nil, r.unknownTool(id)
+		return nil, r.UnknownTool(id)
 	}
 	c := entryOf(e, true)
 	return &c, nil

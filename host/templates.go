@@ -15,8 +15,8 @@ import (
 
 // templateReady says that nothing is left to do for the template of this run's catalog.
 func (r *Run) templateReady() bool {
-	ns := r.spaces.get()
-	return ns != nil && r.h.templates.Ready(r.catalogKey+ns.key)
+	ns := r.spaces.Get()
+	return ns != nil && r.h.templates.Ready(r.CatalogKey+ns.Key)
 }
 
 // template gives the template for this run's catalog, made if need be, as far as ctx allows.
@@ -28,13 +28,13 @@ func (r *Run) template(ctx context.Context) (*guest.Template, error) {
 	}
 	// It is for all runs that see the same: the end of the first one's caller does not end it.
 	bctx := context.WithoutCancel(ctx)
-	return h.templates.Get(ctx, r.catalogKey+ns.key, func() (*quickjs.Template, error) {
+	return h.templates.Get(ctx, r.CatalogKey+ns.Key, func() (*quickjs.Template, error) {
 		e, err := h.loadEngine(bctx)
 		if err != nil {
 			return nil, err
 		}
 		setup, err := json.Marshal(guestabi.Setup{
-			Tools: r.cat.GuestEntries(), Names: r.cat.Convenience(), Files: mcpFiles(r.mcp), Namespaces: ns.setup, MCP: ns.mcp,
+			Tools: r.View.Catalog.GuestEntries(), Names: r.View.Catalog.Convenience(), Files: r.Files(), Namespaces: ns.Setup, MCP: ns.MCP,
 			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * api.QueuedPerPending,
 		})
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/cloister-wasm/cloister/internal/view"
+
 	"github.com/cloister-wasm/cloister/api"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
@@ -20,13 +22,13 @@ import (
 // started with, which keeps that one's plugins open.
 type toolset struct {
 	entries    []catalog.Entry
-	namespaces []*pluginNamespace
+	namespaces []*view.Namespace
 	plugins    []*plugins.Plugin
 	servers    []MCPServer
 	lock       *lock.File
 	mcp        []*mcpServer // those of servers, completed
 	drift      []error
-	views      views
+	views      view.Cache
 	release    []func()                        // of the plugins
 	users      int                             // runs, and the host while it is the newest; guarded by Host.mu
 	revoked    atomic.Pointer[map[string]bool] // ids that its runs may call no more
@@ -59,13 +61,6 @@ func (h *Host) revokeLocked(next *toolset) {
 		}
 		ts.revoked.Store(&revoked)
 	}
-}
-
-// pluginNamespace is a namespace of a plugin with its scope, if that is not computed.
-type pluginNamespace struct {
-	plugin *plugins.Plugin
-	plugins.Namespace
-	scope *namespace.Node
 }
 
 // SetPlugins replaces the host's plugins. Runs that have started keep theirs; new
@@ -212,9 +207,9 @@ func (h *Host) addPlugin(ts *toolset, p *plugins.Plugin) error {
 		ts.entries = append(ts.entries, e)
 	}
 	for _, n := range p.Manifest().Namespaces {
-		ns := &pluginNamespace{plugin: p, Namespace: n}
+		ns := &view.Namespace{Plugin: p, Namespace: n}
 		if !n.ScopeExport {
-			if ns.scope, err = namespace.ParseScope(n.Scope, n.RequiredToolNames); err != nil {
+			if ns.Scope, err = namespace.ParseScope(n.Scope, n.RequiredToolNames); err != nil {
 				return fmt.Errorf("%w: namespace %s of %s: %w", api.ErrTool, n.GlobalName, p.ID(), err)
 			}
 		}

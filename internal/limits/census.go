@@ -26,6 +26,7 @@ func (c *Census) Enter() bool {
 	return true
 }
 
+// Leave counts one out.
 func (c *Census) Leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,4 +44,5 @@ func (s Slots) TakeUntil(a, b context.Context, until time.Time) error {
 	}
 }
 
+// Give gives the slot back.
 func (s Slots) Give() { <-s }

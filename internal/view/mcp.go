@@ -1,7 +1,6 @@
-package host
+package view
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,17 +9,15 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/namespace"
 )
 
-// runMCPServer is an MCP server as a run sees it: what the policy leaves of it, with
+// MCPServer is an MCP server as a run sees it: what the policy leaves of it, with
 // the names that a cell uses.
-type runMCPServer struct {
-	api     mcpapi.Server
+type MCPServer struct {
+	API     mcpapi.Server
 	entries []*catalog.Entry // beside api.Tools
 	pseudo  map[string]*catalog.Entry
 	// overview is the answer to $api() without a tool, which is made once: of a large server it
@@ -29,8 +26,8 @@ type runMCPServer struct {
 }
 
 // visibleMCP gives the servers that have something in the catalog.
-func visibleMCP(ts *toolset, cat *catalog.Catalog) []*runMCPServer {
-	if len(ts.mcp) == 0 {
+func visibleMCP(servers []Server, cat *catalog.Catalog) []*MCPServer {
+	if len(servers) == 0 {
 		return nil
 	}
 	byOwner := map[string][]*catalog.Entry{}
@@ -39,81 +36,58 @@ func visibleMCP(ts *toolset, cat *catalog.Catalog) []*runMCPServer {
 			byOwner[e.Owner] = append(byOwner[e.Owner], e)
 		}
 	}
-	var out []*runMCPServer
+	var out []*MCPServer
 	var titles []string
-	for _, s := range ts.mcp {
+	for _, s := range servers {
 		if entries := byOwner[s.Name]; len(entries) > 0 {
 			out = append(out, newRunMCPServer(s, entries))
 			titles = append(titles, s.Name)
 		}
 	}
-	slices.SortFunc(out, func(a, b *runMCPServer) int { return strings.Compare(a.api.Title, b.api.Title) })
+	slices.SortFunc(out, func(a, b *MCPServer) int { return strings.Compare(a.API.Title, b.API.Title) })
 	slices.Sort(titles)
 	for i, name := range mcpapi.ServerNames(titles) {
-		out[i].api.Name = name
+		out[i].API.Name = name
 	}
-	return out
-}
-
-// missingMCP names the servers that are not available, as far as the run may know of
-// them. Their tools are not known: what any server may have stands for them before rules
-// and policy, which would hide the tools of a server that is denied.
-func (h *Host) missingMCP(ctx context.Context, scope api.Scope, ts *toolset, layers []catalog.Layer) []string {
-	var out []string
-	for _, s := range ts.mcp {
-		if s.Err == nil {
-			continue
-		}
-		const name = "resources/list"
-		facts := &api.ToolFacts{ID: catalog.SourceMCP + ":" + s.Name + ":" + name, Source: catalog.SourceMCP, Owner: s.Name, Name: name, Approval: api.ApprovalNever}
-		e := catalog.Entry{Name: name, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Ref: &toolRef{mcp: true, facts: facts}}
-		if !catalog.Check(&e, layers...).Visible {
-			continue
-		}
-		if seen, _ := h.visible(ctx, scope, []catalog.Entry{e}); len(seen) > 0 {
-			out = append(out, s.Name)
-		}
-	}
-	slices.Sort(out)
 	return out
 }
 
 // missingNames gives the names that servers would have in MCP, but for those that others
 // have now.
-func missingNames(there []*runMCPServer, missing []string) []string {
+func missingNames(there []*MCPServer, missing []string) []string {
 	return slices.DeleteFunc(mcpapi.ServerNames(missing), func(name string) bool {
-		return slices.ContainsFunc(there, func(s *runMCPServer) bool { return s.api.Name == name })
+		return slices.ContainsFunc(there, func(s *MCPServer) bool { return s.API.Name == name })
 	})
 }
 
-func newRunMCPServer(server *mcpServer, entries []*catalog.Entry) *runMCPServer {
-	s := &runMCPServer{api: mcpapi.Server{Title: server.Name, Instructions: mcpapi.Instructions(server.Instructions)}, pseudo: map[string]*catalog.Entry{}}
+func newRunMCPServer(server Server, entries []*catalog.Entry) *MCPServer {
+	s := &MCPServer{API: mcpapi.Server{Title: server.Name, Instructions: mcpapi.Instructions(server.Instructions)}, pseudo: map[string]*catalog.Entry{}}
 	var names []string
 	for _, e := range entries {
-		original := e.Ref.(*toolRef).original
+		original := e.Ref.(Ref).OfServer()
 		if original == nil {
 			s.pseudo[e.Name] = e
 			continue
 		}
 		names = append(names, original.Name)
 		s.entries = append(s.entries, e)
-		s.api.Tools = append(s.api.Tools, mcpapi.Tool{
+		s.API.Tools = append(s.API.Tools, mcpapi.Tool{
 			ID: e.ID, Original: original.Name, Description: e.Description, Parameters: e.Parameters, Returns: e.Returns,
 		})
 	}
 	for i, name := range mcpapi.ToolNames(names) {
-		s.api.Tools[i].Name = name
+		s.API.Tools[i].Name = name
 	}
-	s.api.Resources = s.pseudo["resources/read"] != nil || s.pseudo["resources/list"] != nil
-	s.api.Prompts = s.pseudo["prompts/get"] != nil || s.pseudo["prompts/list"] != nil
+	s.API.Resources = s.pseudo["resources/read"] != nil || s.pseudo["resources/list"] != nil
+	s.API.Prompts = s.pseudo["prompts/get"] != nil || s.pseudo["prompts/list"] != nil
 	s.overview = sync.OnceValue(s.describe)
 	return s
 }
 
-func (s *runMCPServer) describe() json.RawMessage {
-	out := map[string]any{"server": s.api.Name, "declaration": mcpapi.Declaration(&s.api), "tools": s.toolNames()}
-	if s.api.Instructions != "" {
-		out["instructions"] = s.api.Instructions
+func (s *MCPServer) describe() json.RawMessage {
+	out := map[string]any{"server": s.API.Name, "declaration": mcpapi.Declaration(&s.API), "tools": s.toolNames()}
+	if s.API.Instructions != "" {
+		out["instructions"] = s.API.Instructions
 	}
 	text, err := json.Marshal(out)
 	if err != nil { // strings have a JSON form
@@ -123,11 +97,11 @@ func (s *runMCPServer) describe() json.RawMessage {
 }
 
 // instructionsKey names the servers' instructions, which are in templates and not in the catalog's digest.
-func instructionsKey(servers []*runMCPServer) string {
+func instructionsKey(servers []*MCPServer) string {
 	var all []string
 	for _, s := range servers {
-		if s.api.Instructions != "" {
-			all = append(all, s.api.Title, s.api.Instructions)
+		if s.API.Instructions != "" {
+			all = append(all, s.API.Title, s.API.Instructions)
 		}
 	}
 	if len(all) == 0 {
@@ -137,16 +111,16 @@ func instructionsKey(servers []*runMCPServer) string {
 	return "+" + hex.EncodeToString(sum[:])
 }
 
-// mcpFiles are the declarations that API.list and API.read serve.
-func mcpFiles(servers []*runMCPServer) map[string]string {
+// Files are the declarations that API.list and API.read serve.
+func (v *View) Files() map[string]string {
 	files := map[string]string{}
-	if len(servers) == 0 {
+	if len(v.MCP) == 0 {
 		return files
 	}
-	list := make([]mcpapi.Server, len(servers))
-	for i, s := range servers {
-		list[i] = s.api
-		files[mcpapi.Path(s.api.Name)] = mcpapi.Declaration(&s.api)
+	list := make([]mcpapi.Server, len(v.MCP))
+	for i, s := range v.MCP {
+		list[i] = s.API
+		files[mcpapi.Path(s.API.Name)] = mcpapi.Declaration(&s.API)
 	}
 	files[mcpapi.IndexPath] = mcpapi.Index(list)
 	return files
@@ -155,35 +129,35 @@ func mcpFiles(servers []*runMCPServer) map[string]string {
 // mcpTree is the global MCP: its scope as the guest wants it, and its functions.
 type mcpTree struct {
 	scope   json.RawMessage
-	members []member
+	members []Member
 }
 
 var underscored = strings.NewReplacer("-", "_", ".", "_", "/", "_", " ", "_")
 
 // encodeMCP writes the scope of the global MCP and numbers its functions.
-func encodeMCP(servers []*runMCPServer) (*mcpTree, error) {
+func encodeMCP(servers []*MCPServer) (*mcpTree, error) {
 	t := &mcpTree{}
 	if len(servers) == 0 {
 		return t, nil
 	}
 	type pair = [2]any
-	add := func(m member) pair {
+	add := func(m Member) pair {
 		t.members = append(t.members, m)
 		return pair{"c", len(t.members) - 1}
 	}
 	call := func(path []string, e *catalog.Entry) pair {
-		return add(member{path: "MCP." + strings.Join(path, "."), call: &namespace.Call{Tool: e.Name, Path: path}, tool: e})
+		return add(Member{Path: "MCP." + strings.Join(path, "."), Call: &namespace.Call{Tool: e.Name, Path: path}, Tool: e})
 	}
 	root := map[string]pair{}
 	for _, s := range servers {
-		name := s.api.Name
+		name := s.API.Name
 		scope := map[string]pair{}
 		for i, e := range s.entries {
-			js := s.api.Tools[i].Name
+			js := s.API.Tools[i].Name
 			scope[js] = call([]string{name, js}, e)
 		}
 		for i := range s.entries { // models write the server's names, which they find in its texts
-			t := &s.api.Tools[i]
+			t := &s.API.Tools[i]
 			for _, other := range []string{t.Original, underscored.Replace(t.Original)} {
 				if _, taken := scope[other]; !taken && strings.Contains(underscored.Replace(other), "_") && !strings.HasPrefix(other, "_") {
 					scope[other] = pair{"s", t.Name}
@@ -201,10 +175,10 @@ func encodeMCP(servers []*runMCPServer) (*mcpTree, error) {
 				scope[group] = pair{"o", inner}
 			}
 		}
-		scope["$api"] = add(member{path: "MCP." + name + ".$api", answer: s.answerAPI})
+		scope["$api"] = add(Member{Path: "MCP." + name + ".$api", Server: s})
 		root[name] = pair{"o", scope}
 	}
-	root["$search"] = add(member{path: "MCP.$search", answer: answerMCPSearch})
+	root["$search"] = add(Member{Path: "MCP.$search", Search: true})
 	var err error
 	t.scope, err = json.Marshal(pair{"o", root})
 	return t, err
@@ -219,8 +193,8 @@ const (
 
 // describeMCP teaches which MCP servers there are, with names of tools as far as the
 // budget goes. Their descriptions are in the declarations, which a cell reads.
-func (v *view) describeMCP() string {
-	if len(v.mcp) == 0 {
+func (v *View) describeMCP() string {
+	if len(v.MCP) == 0 {
 		if len(v.missing) == 0 {
 			return ""
 		}
@@ -230,13 +204,13 @@ func (v *view) describeMCP() string {
 	b.WriteString(`
 MCP servers. await MCP.$search("what you need", { limit: 5 }) finds their tools. Read declarations before the first call: await API.read("mcp/<server>.d.ts"), or (await MCP.<server>.$api("<tool>")).declaration. Then await MCP.<server>.<tool>({...}) gives { structuredContent?, content }.
 `)
-	share := max(maxMCPToolNames/len(v.mcp), minMCPToolNames)
-	for i, s := range v.mcp {
+	share := max(maxMCPToolNames/len(v.MCP), minMCPToolNames)
+	for i, s := range v.MCP {
 		if i == maxMCPShown {
-			fmt.Fprintf(&b, "- %d more: await API.list(\"mcp\")\n", len(v.mcp)-i)
+			fmt.Fprintf(&b, "- %d more: await API.list(\"mcp\")\n", len(v.MCP)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- MCP.%s: %s\n", s.api.Name, s.summary(share))
+		fmt.Fprintf(&b, "- MCP.%s: %s\n", s.API.Name, s.summary(share))
 	}
 	b.WriteString(v.describeMissing())
 	return b.String()
@@ -244,7 +218,7 @@ MCP servers. await MCP.$search("what you need", { limit: 5 }) finds their tools.
 
 // describeMissing names the servers that are not available. Why is for the operator: what
 // a server says of its failure does not go to the model.
-func (v *view) describeMissing() string {
+func (v *View) describeMissing() string {
 	var b strings.Builder
 	for i, name := range v.missing {
 		if i == maxMCPShown {
@@ -257,22 +231,22 @@ func (v *view) describeMissing() string {
 }
 
 // summary names the first tools of a server.
-func (s *runMCPServer) summary(share int) string {
+func (s *MCPServer) summary(share int) string {
 	var parts []string
 	used := 0
-	for i := range s.api.Tools {
-		name := s.api.Tools[i].Name
+	for i := range s.API.Tools {
+		name := s.API.Tools[i].Name
 		if i >= 2 && used+len(name)+2 > share {
-			parts = append(parts, fmt.Sprintf("%d more", len(s.api.Tools)-i))
+			parts = append(parts, fmt.Sprintf("%d more", len(s.API.Tools)-i))
 			break
 		}
 		used += len(name) + 2
 		parts = append(parts, name)
 	}
-	if s.api.Resources {
+	if s.API.Resources {
 		parts = append(parts, "resources")
 	}
-	if s.api.Prompts {
+	if s.API.Prompts {
 		parts = append(parts, "prompts")
 	}
 	return strings.Join(parts, ", ")

@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"regexp"
@@ -22,12 +22,12 @@ var calledMember = regexp.MustCompile(`\b(tools|MCP)` + oneMember + `(?:` + oneM
 // absentWindow bounds the part of a line that is looked at, on each side of the place.
 const absentWindow = 200
 
-// absent says what is missing at a place of the program, if anything is.
-func (d *diagnosis) absent(message string, line, column int) string {
+// Absent says what is missing at a place of a program that ended with a message, if anything is.
+func (v *View) Absent(source, message string, line, column int) string {
 	if message != "TypeError: not a function" && !strings.HasPrefix(message, "TypeError: cannot read property ") {
 		return ""
 	}
-	text, at := sourceLine(d.source, line), column-1 // columns count bytes
+	text, at := sourceLine(source, line), column-1 // columns count bytes
 	if at < 0 || at >= len(text) {
 		return ""
 	}
@@ -45,9 +45,9 @@ func (d *diagnosis) absent(message string, line, column int) string {
 		}
 		one, two := group(2)+group(3), group(4)+group(5) // .name or ["name"]
 		if group(1) == "tools" {
-			return d.run.absentTool(one)
+			return v.absentTool(one)
 		}
-		return d.run.absentMCP(one, two)
+		return v.absentMCP(one, two)
 	}
 	return ""
 }
@@ -62,27 +62,27 @@ func sourceLine(source string, line int) string {
 }
 
 // absentTool is about tools.NAME.
-func (r *Run) absentTool(name string) string {
-	if _, there := r.cat.Convenience()[name]; there || slices.Contains([]string{"search", "describe", "call"}, name) {
+func (v *View) absentTool(name string) string {
+	if _, there := v.Catalog.Convenience()[name]; there || slices.Contains([]string{"search", "describe", "call"}, name) {
 		return ""
 	}
 	name = plaintext.Short(name, 100)
-	if ids := r.cat.Suggest(name); len(ids) > 0 {
+	if ids := v.Catalog.Suggest(name); len(ids) > 0 {
 		return "there is no tools." + name + "; did you mean " + strings.Join(ids, ", ") + "? tools.call(id, input) calls it"
 	}
 	return "there is no tools." + name + "; find tools with tools.search(query)"
 }
 
 // absentMCP is about MCP.SERVER, and MCP.SERVER.NAME if name is not empty.
-func (r *Run) absentMCP(server, name string) string {
-	names := make([]string, len(r.mcp))
-	for i, s := range r.mcp {
-		names[i] = s.api.Name
+func (v *View) absentMCP(server, name string) string {
+	names := make([]string, len(v.MCP))
+	for i, s := range v.MCP {
+		names[i] = s.API.Name
 	}
 	i := slices.Index(names, server)
 	switch {
 	case i >= 0 && name != "":
-		return r.mcp[i].absentMember(name)
+		return v.MCP[i].absentMember(name)
 	case i >= 0 || server == "$search":
 		return ""
 	}
@@ -93,29 +93,29 @@ func (r *Run) absentMCP(server, name string) string {
 	return text + `; API.list("mcp") lists the servers`
 }
 
-func (s *runMCPServer) absentMember(name string) string {
+func (s *MCPServer) absentMember(name string) string {
 	names := s.toolNames()
-	for i := range s.api.Tools {
-		names = append(names, s.api.Tools[i].Original)
+	for i := range s.API.Tools {
+		names = append(names, s.API.Tools[i].Original)
 	}
 	if slices.Contains(names, name) || slices.Contains([]string{"$api", "resources", "prompts"}, name) {
 		return ""
 	}
-	text := "there is no MCP." + s.api.Name + "." + plaintext.Short(name, 100)
+	text := "there is no MCP." + s.API.Name + "." + plaintext.Short(name, 100)
 	if near := schema.Suggest(name, names); near != "" {
 		return text + "; did you mean " + near + "?"
 	}
-	return text + "; MCP." + s.api.Name + ".$api() lists its tools"
+	return text + "; MCP." + s.API.Name + ".$api() lists its tools"
 }
 
 // mcpInstead says how a cell reaches a tool of an MCP server, for whose id it asked the
 // global tools.
-func (r *Run) mcpInstead(id string) string {
-	if len(r.mcp) == 0 || !strings.HasPrefix(id, catalog.SourceMCP+":") {
+func (v *View) mcpInstead(id string) string {
+	if len(v.MCP) == 0 || !strings.HasPrefix(id, catalog.SourceMCP+":") {
 		return ""
 	}
-	if e, ok := r.cat.Lookup(id); ok {
-		if f, ok := r.callOf(e); ok {
+	if e, ok := v.Catalog.Lookup(id); ok {
+		if f, ok := v.callOf(e); ok {
 			return "call " + f.Call + "(input)"
 		}
 	}

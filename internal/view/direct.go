@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"crypto/sha256"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
@@ -37,9 +36,8 @@ func directSurface(entries []*catalog.Entry) []api.ToolDefinition {
 			name = name[:min(len(name), maxToolName-9)] + "_" + hex.EncodeToString(sum[:4])
 		}
 		seen[name] = true
-		f := e.Ref.(*toolRef).facts
 		out = append(out, api.ToolDefinition{
-			Name: name, Description: e.Description, Parameters: e.Parameters, ID: e.ID, Label: e.Label, Returns: e.Returns, Annotations: f.Annotations,
+			Name: name, Description: e.Description, Parameters: e.Parameters, ID: e.ID, Label: e.Label, Returns: e.Returns, Annotations: e.Ref.(Ref).Hints(),
 		})
 	}
 	return out
