@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 )
 
@@ -16,7 +17,7 @@ const maxMessageTools = 3
 func (h *Host) ApprovalMessage(tools ...string) string {
 	var names []string
 	for _, id := range tools {
-		if id = plaintext.Clip(id, maxShownID); !slices.Contains(names, id) {
+		if id = plaintext.Clip(id, dispatch.MaxShownID); !slices.Contains(names, id) {
 			names = append(names, id)
 		}
 	}

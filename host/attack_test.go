@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/cloister-wasm/cloister/guestabi"
+	"golang.org/x/tools/txtar"
 )
 
 // The attack corpus: testdata/attacks holds one archive for each class of attack,

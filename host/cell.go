@@ -8,11 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cloister-wasm/cloister/internal/guest"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
+	"github.com/cloister-wasm/cloister/internal/guest"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
@@ -34,9 +33,9 @@ type cell struct {
 	resting  bool            // it was suspended and has got nothing since
 	diagnosis
 	report report
-	grants grants      // answers that hold for this cell
-	files  attachments // binaries of tools' results
-	slot   slot        // among the cells that run at once
+	grants dispatch.Grants       // answers that hold for this cell
+	files  *dispatch.Attachments // binaries of tools' results
+	slot   slot                  // among the cells that run at once
 }
 
 // Bounds on what one cell makes the host keep, in bytes. A guest's own memory is
@@ -55,25 +54,24 @@ const approvalGrace = 50 * time.Millisecond
 
 func (r *Run) newCell(parentID, source, code string) (*cell, error) {
 	h := r.h
-	id, err := h.newID("run_")
+	id, err := h.d.NewID("run_")
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{h: h, run: r, id: id, parentID: parentID, code: code}
+	c := &cell{h: h, run: r, id: id, parentID: parentID, code: code, files: dispatch.NewAttachments(&h.budget)}
 	c.diagnosis = diagnosis{run: r, source: source}
 	c.report.max = h.cfg.MaxOutputBytes
-	c.files.budget = &h.budget
 	c.loop = guestloop.New(r.ctx, &guestloop.Options{
-		Program: c, Budget: &h.budget, Now: h.now, Grace: approvalGrace, CallerTold: r.o.OnClientCall != nil,
+		Program: c, Budget: &h.budget, Now: h.d.Now, Grace: approvalGrace, CallerTold: r.o.OnClientCall != nil,
 		Limits: guestloop.Limits{
 			MaxOpen:     h.cfg.MaxPendingToolCalls * api.QueuedPerPending,
 			MaxInFlight: h.cfg.MaxPendingToolCalls, MaxHeld: maxHeld, MaxBatch: maxBatch, MaxOutbox: maxOutbox,
 		},
 		NewVM: c.newVM,
 		Restore: func(ctx context.Context, snapshot []byte) (*quickjs.VM, []quickjs.Value, error) {
-			return c.tmpl.Restore(ctx, snapshot, &quickjs.VMOptions{Now: h.now})
+			return c.tmpl.Restore(ctx, snapshot, &quickjs.VMOptions{Now: h.d.Now})
 		},
-		Panicked: func(p any) { h.panicked("cell", p) },
+		Panicked: func(p any) { h.d.Panicked("cell", p) },
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +104,7 @@ func (c *cell) newVM(ctx context.Context) (*quickjs.VM, error) {
 }
 
 func (h *Host) vmOptions() *quickjs.VMOptions {
-	return &quickjs.VMOptions{Now: h.now, Random: randomSource{h}}
+	return &quickjs.VMOptions{Now: h.d.Now, Random: h.d.Random()}
 }
 
 // Start implements guestloop.Program.
@@ -126,7 +124,7 @@ func (c *cell) Start(ctx context.Context, vm *quickjs.VM) (quickjs.Value, error)
 func (c *cell) Delivered(d *guestloop.Delivery) {
 	if c.resting {
 		c.resting = false
-		c.run.stamp(&api.TraceEvent{Event: api.EventResume, CellID: c.id})
+		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventResume, CellID: c.id})
 	}
 	if d.Failure != nil {
 		c.noteFailure(d.Failure)
@@ -177,9 +175,9 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 	}
 	switch {
 	case errors.Is(err, errExpired):
-		c.run.stamp(&api.TraceEvent{Event: api.EventExpire, CellID: c.id})
+		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventExpire, CellID: c.id})
 	case errors.Is(err, errAborted):
-		c.run.stamp(&api.TraceEvent{Event: api.EventAbort, CellID: c.id})
+		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventAbort, CellID: c.id})
 	}
 	e := c.classify(ctx, g, err)
 	switch e.reason {
@@ -199,7 +197,7 @@ type ending struct {
 
 // Released implements guestloop.Program.
 func (c *cell) Released() {
-	c.files.drop()
+	c.files.Drop()
 	c.h.unreserve(c)
 	c.run.mu.Lock()
 	delete(c.run.cells, c.id)
@@ -223,7 +221,7 @@ func (c *cell) completed(ctx context.Context, g guest.Guest) error {
 // result completes a Result with output, attachments and telemetry.
 func (c *cell) result(r *api.Result) *api.Result {
 	c.report.fill(r)
-	r.Attachments = c.files.ofResult(r)
+	r.Attachments = c.files.OfResult(r)
 	if r.Waiting == guestabi.WaitApproval {
 		var tools []string
 		for i := range r.Pending {
@@ -241,8 +239,8 @@ func (c *cell) result(r *api.Result) *api.Result {
 func (c *cell) pending() []api.PendingToolCall {
 	var out []api.PendingToolCall
 	for _, req := range c.loop.Requests() {
-		if cl, ok := req.Data().(*call); ok {
-			out = append(out, cl.pending())
+		if cl, ok := req.Data().(*dispatch.Call); ok {
+			out = append(out, cl.Pending())
 		}
 	}
 	slices.SortFunc(out, func(a, b api.PendingToolCall) int {

@@ -2,7 +2,6 @@ package host
 
 import (
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 

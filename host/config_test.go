@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/cloister-wasm/cloister/host"
+	"golang.org/x/tools/txtar"
 )
 
 // configCases are values of tools.codeMode. What becomes of them is in

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cloister-wasm/cloister/internal/guest"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
+	"github.com/cloister-wasm/cloister/internal/guest"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
@@ -208,6 +207,6 @@ func (r *Run) failure(e *runError) *api.Result {
 }
 
 func (r *Run) emitEnd(event api.EventName, cellID, callID string, start time.Time, res *api.Result) {
-	e := api.TraceEvent{Event: event, CellID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: ms(time.Since(start))}
-	r.stamp(&e)
+	e := api.TraceEvent{Event: event, CellID: cellID, CallID: callID, Status: string(res.Status), Reason: res.Reason, DurationMs: dispatch.Milliseconds(time.Since(start))}
+	r.calls.Stamp(&e)
 }

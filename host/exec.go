@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 )
@@ -36,7 +35,7 @@ func (r *Run) Exec(ctx context.Context, in api.ExecInput) (*api.Result, error) {
 	}
 	defer r.h.active.Done()
 	if in.CallID == "" {
-		id, err := r.h.newID("exec_")
+		id, err := r.h.d.NewID("exec_")
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +145,7 @@ func (x *execution) start(ctx context.Context) (*api.Result, error) {
 	}
 	c.slot.release = r.h.running.Give
 	c.position, x.cell = position, c
-	r.stamp(&api.TraceEvent{Event: api.EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
+	r.calls.Stamp(&api.TraceEvent{Event: api.EventExecStart, CellID: c.id, CallID: x.callID, InputBytes: len(x.source)})
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: x.until, Compute: r.h.timeout(), EndWithCaller: true, Apart: !r.templateReady()})
 	if err != nil { // it was aborted before it began
 		return r.failure(fail(guestabi.ReasonAborted, "the run was aborted")), nil
@@ -171,9 +170,9 @@ func (r *Run) beforeExec(ctx context.Context, x *execution) *runError {
 	if hook == nil {
 		return nil
 	}
-	ev := &api.ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.scope}
+	ev := &api.ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.calls.Scope}
 	refusal := make(chan error, 1)
-	if !r.h.await(ctx, "BeforeExec", func() { refusal <- hook(ctx, ev) }) {
+	if !r.h.d.Await(ctx, "BeforeExec", func() { refusal <- hook(ctx, ev) }) {
 		return fail(guestabi.ReasonInvalidInput, "refused: a hook of the host failed inside")
 	}
 	if err := <-refusal; err != nil {

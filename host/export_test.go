@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
 )
 
 // Sweep runs the expiry of suspended runs at once, as the host's timer does.
@@ -31,7 +32,7 @@ func (h *Host) ParkedBytes() int { return h.parked.Bytes() }
 func (h *Host) HeldBytes() int64 { return h.o.MaxHeldBytes - h.budget.Left() }
 
 // HidePaths is the filter of error texts.
-var HidePaths = hidePaths
+var HidePaths = dispatch.HidePaths
 
 // Receive hands an outbox to a new cell that has no guest, as if the prelude of
 // that cell had written it, and makes the calls that it asks for, one by one.
@@ -52,7 +53,7 @@ func (r *Run) Receive(outbox []byte) (Received, error) {
 	}
 	got := Received{Open: len(c.loop.Requests()), Items: len(c.report.mu.output), OutBytes: c.report.mu.bytes}
 	for _, req := range c.loop.Requests() {
-		if _, te := req.Data().(*call).dispatch(r.ctx); te == nil {
+		if _, te := req.Data().(*dispatch.Call).Dispatch(r.ctx); te == nil {
 			got.Worked++
 		}
 	}

@@ -9,11 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestHooksRefuseAndReplace(t *testing.T) {

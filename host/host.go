@@ -31,22 +31,17 @@ package host
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"time"
 
+	"github.com/cloister-wasm/cloister/api"
+	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
+	"github.com/cloister-wasm/cloister/internal/guest"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/limits"
-
-	"github.com/cloister-wasm/cloister/internal/guest"
-
-	"github.com/cloister-wasm/cloister/api"
-
-	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
@@ -54,6 +49,7 @@ import (
 // Host is safe for concurrent use.
 type Host struct {
 	o       Options
+	d       *dispatch.Dispatcher
 	cfg     api.CodeModeConfig
 	layers  []catalog.Layer
 	sandbox *catalog.Layer
@@ -63,8 +59,7 @@ type Host struct {
 	engine    *quickjs.Engine
 	templates guest.Templates
 
-	setting  sync.Mutex // held while a toolset is replaced
-	sessions sessionGrants
+	setting sync.Mutex // held while a toolset is replaced
 
 	transformOnce  sync.Once
 	transformer    api.Transformer
@@ -85,7 +80,6 @@ type Host struct {
 	sweeper   *time.Timer
 	sweepDue  time.Time      // when sweeper fires
 	active    sync.WaitGroup // execs and waits in flight; grows under mu, while not closed
-	closing   closing
 }
 
 // maxSchemas bounds the compiled schemas that a Host keeps.
@@ -120,6 +114,10 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 		h.o.MaxCalls = 10_000
 	}
 	h.budget.Reset(h.o.MaxHeldBytes)
+	h.d = dispatch.New(&dispatch.Options{
+		Hooks: h.o.Hooks, Policy: h.o.Policy, Approve: h.o.Approve, OnInterrupt: h.o.OnInterrupt, Trace: h.o.Trace,
+		OnHookError: h.o.OnHookError, Now: h.o.Now, Random: h.o.Random, MaxToolOutputBytes: h.o.MaxToolOutputBytes, Budget: &h.budget,
+	})
 	h.memory.budget = &h.budget
 	h.running = make(limits.Slots, h.o.MaxRunningCells)
 	h.saves = make(limits.Slots, max(1, runtime.GOMAXPROCS(0)/2))
@@ -178,14 +176,8 @@ func (h *Host) loadEngine(ctx context.Context) (*quickjs.Engine, error) {
 	return e, nil
 }
 
-// newID makes an unguessable id with a prefix.
-func (h *Host) newID(prefix string) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(randomSource{h}, b[:]); err != nil {
-		return "", fmt.Errorf("reading random bytes: %w", err)
-	}
-	return prefix + hex.EncodeToString(b[:]), nil
-}
+// closeGrace is how long Close waits for tools and sinks that it has told to end.
+const closeGrace = 250 * time.Millisecond
 
 // parkedShare is the part of MaxHeldBytes, as a divisor, that machines of suspended cells may have beside it.
 const parkedShare = 4
@@ -227,9 +219,7 @@ func (h *Host) Close() error {
 	// runs any more when Close returns.
 	h.active.Wait()
 	h.parked.Close()
-	h.closing.calls.Wait(closeGrace)
-	h.closing.events.Close()
-	h.closing.events.Wait(closeGrace)
+	h.d.Close(closeGrace)
 	if toolsDone {
 		tools.drop()
 	}

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/cloister-wasm/cloister/internal/view"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/internal/view"
 )
 
 // answerAPI answers MCP.<server>.$api(tool, { schema }): the declaration of a server
@@ -20,7 +18,7 @@ func (c *cell) answerAPI(request int, m *view.Member, args []json.RawMessage) er
 	if err != nil {
 		return c.fail(request, &api.ToolError{Name: "TypeError", Message: m.Path + "(tool?, { schema? }): " + err.Error(), Code: api.CodeInvalidInput})
 	}
-	c.run.stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(m.Server.API.Title+" "+tool, 200), Namespace: m.Path, Untrusted: true})
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(m.Server.API.Title+" "+tool, 200), Namespace: m.Path, Untrusted: true})
 	out, te := m.Server.DescribeTool(tool, withSchema)
 	if te != nil {
 		return c.fail(request, te)
@@ -39,7 +37,7 @@ func (c *cell) answerMCPSearch(request int, args []json.RawMessage) error {
 		}
 		return c.fail(request, te)
 	}
-	c.run.stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
 	return c.answerJSON(request, c.run.View.SearchMCP(query, limit))
 }
 

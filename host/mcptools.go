@@ -2,18 +2,16 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/cloister-wasm/cloister/internal/view"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/mcpapi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/view"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -129,11 +127,11 @@ func (h *Host) missingMCP(ctx context.Context, scope api.Scope, ts *toolset, lay
 		}
 		const name = "resources/list"
 		facts := &api.ToolFacts{ID: catalog.SourceMCP + ":" + s.Name + ":" + name, Source: catalog.SourceMCP, Owner: s.Name, Name: name, Approval: api.ApprovalNever}
-		e := catalog.Entry{Name: name, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Ref: &toolRef{mcp: true, facts: facts}}
+		e := catalog.Entry{Name: name, Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Ref: &dispatch.Tool{MCP: true, Facts: facts}}
 		if !catalog.Check(&e, layers...).Visible {
 			continue
 		}
-		if seen, _ := h.visible(ctx, scope, []catalog.Entry{e}); len(seen) > 0 {
+		if seen, _ := h.d.Visible(ctx, scope, []catalog.Entry{e}); len(seen) > 0 {
 			out = append(out, s.Name)
 		}
 	}
@@ -155,7 +153,7 @@ func (h *Host) addServer(ts *toolset, s *mcpServer) {
 }
 
 func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
-	ref := e.Ref.(*toolRef)
+	ref := e.Ref.(*dispatch.Tool)
 	err := h.complete(&e, ref)
 	if err == nil {
 		err = catalog.Validate(&e)
@@ -165,9 +163,9 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 		return
 	}
 	// What an MCP tool declares is about structuredContent, which mcpValue checks.
-	ref.structured, ref.returns = ref.returns, nil
-	if ref.original != nil {
-		ref.facts.Annotations = ref.original.Annotations
+	ref.Structured, ref.Returns = ref.Returns, nil
+	if ref.Original != nil {
+		ref.Facts.Annotations = ref.Original.Annotations
 		if err := ts.checkLock(&e); err != nil {
 			ts.drift = append(ts.drift, err)
 			return
@@ -178,86 +176,9 @@ func (h *Host) addMCPTool(ts *toolset, s *mcpServer, e catalog.Entry) {
 }
 
 func (h *Host) mcpTool(s *mcpServer, id string, t *api.MCPTool) catalog.Entry {
-	ref := &toolRef{approval: t.Approval, mcp: true, original: t}
-	ref.invoke = func(ctx context.Context, c *call) (json.RawMessage, error) {
-		res, err := s.Client.CallTool(ctx, t, c.tc.Input, func(p api.MCPProgress) {
-			ReportProgress(ctx, api.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
-		})
-		if err != nil {
-			return nil, err
-		}
-		return c.mcpValue(res)
-	}
+	ref := &dispatch.Tool{Approval: t.Approval, MCP: true, Original: t, Invoke: dispatch.CallMCP(s.Client, t)}
 	return catalog.Entry{
 		Name: id, Label: plaintext.Clip(strings.ToValidUTF8(t.Title, ""), catalog.MaxLabelLen/2), Description: t.Description,
 		Source: catalog.SourceMCP, Owner: s.Name, Tier: catalog.MCP, Parameters: t.Parameters, Returns: t.Returns, Ref: ref,
 	}
 }
-
-// maxContentItems bounds the items of one result.
-const maxContentItems = 10_000
-
-// contentList writes content items for a guest. Beside them, it gives what stands for the binaries in them.
-func (c *call) contentList(items []api.MCPContent) (list []json.RawMessage, stands []string, err error) {
-	if len(items) > maxContentItems {
-		return nil, nil, &api.ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: api.CodeToolOutputTooLarge}
-	}
-	list, stands = make([]json.RawMessage, len(items)), make([]string, len(items))
-	for i := range items {
-		if list[i], stands[i], err = c.root.files.contentJSON(c.run.h, &items[i]); err != nil {
-			return nil, nil, &api.ToolError{Message: "the server's result cannot be read", Code: api.CodeInvalidToolResult}
-		}
-	}
-	return list, stands, nil
-}
-
-// mcpValue is what a cell gets of an MCP tool's result. A failure is thrown.
-func (c *call) mcpValue(res *api.MCPResult) (json.RawMessage, error) {
-	if res.IsError {
-		return nil, &api.ToolError{Message: errorText(res), Code: api.CodeMCPToolError}
-	}
-	if c.ref.structured != nil {
-		if res.Structured == nil {
-			return nil, &api.ToolError{Message: "the tool declares an output schema and gave no structuredContent", Code: api.CodeInvalidToolResult}
-		}
-		if err := checkJSON(c.ref.structured, res.Structured, "result (structuredContent)"); err != nil {
-			return nil, err
-		}
-	}
-	list, stands, err := c.contentList(res.Content)
-	if err != nil {
-		return nil, err
-	}
-	c.mcp = res // with structuredContent as the server gave it
-	return json.Marshal(struct {
-		Structured json.RawMessage   `json:"structuredContent,omitempty"`
-		Content    []json.RawMessage `json:"content"`
-	}{withoutBinaries(res.Structured, res.Content, stands), list})
-}
-
-// errorText is what a failed tool says.
-func errorText(res *api.MCPResult) string {
-	var b strings.Builder
-	for i := range res.Content {
-		var item struct {
-			Text string `json:"text"`
-		}
-		if json.Unmarshal(res.Content[i].JSON, &item) != nil || item.Text == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(plaintext.Clip(item.Text, maxErrorText))
-		if b.Len() > maxErrorText {
-			break
-		}
-	}
-	if b.Len() == 0 {
-		return "the tool reported an error without a text"
-	}
-	return plaintext.Clip(b.String(), maxErrorText)
-}
-
-// maxErrorText bounds what is read of a tool's error, in bytes.
-const maxErrorText = 8 << 10

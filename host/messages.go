@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cloister-wasm/cloister/internal/view"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/view"
 )
 
 func badMessage() error {
@@ -108,7 +107,7 @@ func (c *cell) overCalls(request int) (err error, over bool) {
 
 func (c *cell) traceRefused() {
 	if c.refused > 0 {
-		c.run.stamp(&api.TraceEvent{Event: api.EventCallsMore, CellID: c.id, ParentID: c.parentID, Count: c.refused, Status: string(api.CodeTooManyPending)})
+		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventCallsMore, CellID: c.id, ParentID: c.parentID, Count: c.refused, Status: string(api.CodeTooManyPending)})
 	}
 }
 
@@ -158,7 +157,7 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 		bad = bad || e.Source != catalog.SourceMCP
 		if !bad {
 			c.report.count(func(t *api.Telemetry) { t.CallCount++ })
-			c.run.traceDenied(&api.ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
+			c.run.calls.TraceDenied(&api.ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
 			return c.fail(request, c.run.UnknownTool(id))
 		}
 	}
@@ -179,18 +178,14 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 		return c.fail(request, &api.ToolError{Name: "RangeError", Message: fmt.Sprintf("the input has %d bytes, more than the %d that are allowed; pass less, or in parts", len(input), maxToolInput), Code: api.CodeToolInputTooLarge})
 	}
 	c.calls++
-	cl := &call{run: c.run, cell: c, since: c.h.now(), files: &c.files, tc: &api.ToolCall{
-		ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, CellID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.scope,
-	}}
-	cl.root = cl
-	if m != nil {
-		cl.tc.Namespace = m.Path
-		if m.Call.MapInput {
-			cl.member = m
-		}
-	}
-	client := e != nil && e.Ref.(*toolRef).client
-	err := c.loop.Open(request, guestloop.Opening{Work: cl.work, Data: cl, Size: len(input), Early: client})
+	cl := c.run.calls.NewCall(&dispatch.CallOptions{
+		Call: &api.ToolCall{
+			ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, CellID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.calls.Scope,
+		},
+		Grants: &c.grants, Settled: c.answered, Files: c.files, Member: m,
+	})
+	client := e != nil && e.Source == catalog.SourceClient
+	err := c.loop.Open(request, guestloop.Opening{Work: cl.Work, Data: cl, Size: len(input), Early: client})
 	if errors.Is(err, guestloop.ErrNoRoom) {
 		return c.fail(request, c.noRoom())
 	}
@@ -218,7 +213,7 @@ func (c *cell) requestSearch(request int, rest []byte) error {
 		return c.fail(request, te)
 	}
 	found := c.run.View.Catalog.Search(query, limit)
-	c.run.stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID})
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID})
 	return c.answer(request, catalog.MarshalCompact(found))
 }
 
@@ -228,7 +223,7 @@ func (c *cell) requestDescribe(request int, rest []byte) error {
 	if json.Unmarshal(rest, &id) != nil || string(rest) == "null" {
 		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: api.CodeInvalidInput})
 	}
-	c.run.stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
 	d, err := c.run.View.Catalog.Describe(id)
 	if err != nil {
 		return c.fail(request, c.run.UnknownTool(id))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 	"github.com/cloister-wasm/cloister/quickjs"

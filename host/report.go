@@ -5,11 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cloister-wasm/cloister/internal/guest"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/guest"
 )
 
 // report is what a cell has put out and done so far. A result is taken from it while

@@ -2,17 +2,14 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/cloister-wasm/cloister/internal/view"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/catalog"
-	"github.com/cloister-wasm/cloister/plugins"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
+	"github.com/cloister-wasm/cloister/internal/view"
 )
 
 // Run is one agent run: a scope, a catalog, and the cells started in it. It is
@@ -20,22 +17,20 @@ import (
 type Run struct {
 	h       *Host
 	o       RunOptions
-	scope   api.Scope
 	toolset *toolset
+	calls   *dispatch.Run
 	*view.View
 	spaces view.NamespaceCache
 
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu        sync.Mutex
-	unhook    func() bool // from the end of the caller's context
-	closed    bool
-	cells     map[string]*cell
-	instances map[string]*plugins.Instance
-	questions map[string]*call // calls that wait for an answer of Resolve or Reject, by their ids
-	execs     int
-	waits     int
+	mu     sync.Mutex
+	unhook func() bool // from the end of the caller's context
+	closed bool
+	cells  map[string]*cell
+	execs  int
+	waits  int
 }
 
 // NewRun makes a run with its catalog: the host's tools and the run's client
@@ -84,7 +79,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 		AgentID: o.AgentID, AgentRunID: o.AgentRunID, SessionID: o.SessionID, SessionKey: o.SessionKey,
 		Sender: o.Sender, Channel: o.Channel, Sandboxed: o.Sandboxed,
 	}
-	entries, hidden := h.visible(ctx, scope, entries)
+	entries, hidden := h.d.Visible(ctx, scope, entries)
 	var missing []string
 	if !o.DisableTools {
 		missing = h.missingMCP(ctx, scope, tools, layers)
@@ -106,8 +101,12 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{h: h, o: o, toolset: tools, View: v, cells: map[string]*cell{}, instances: map[string]*plugins.Instance{}, questions: map[string]*call{}, scope: scope}
+	r := &Run{h: h, o: o, toolset: tools, View: v, cells: map[string]*cell{}}
 	r.ctx, r.cancel = context.WithCancel(ctx)
+	r.calls = h.d.NewRun(&dispatch.RunOptions{
+		Context: r.ctx, Scope: scope, View: v, Revoked: tools.isRevoked,
+		OnClientCall: o.OnClientCall, OnEvent: o.OnEvent, OnProgress: o.OnProgress,
+	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -154,16 +153,12 @@ func (r *Run) Close() {
 	for _, c := range r.cells {
 		cells = append(cells, c)
 	}
-	instances := r.instances
-	r.instances = nil
 	r.mu.Unlock()
 	r.cancel()
 	for _, c := range cells {
 		c.abort()
 	}
-	for _, in := range instances {
-		in.Close()
-	}
+	r.calls.Close()
 	r.h.mu.Lock()
 	delete(r.h.runs, r)
 	r.h.mu.Unlock()
@@ -178,64 +173,6 @@ func (h *Host) leave(tools *toolset) {
 	if done {
 		tools.drop()
 	}
-}
-
-// callPlugin calls a tool on this run's instance of a plugin, which is made at
-// the first call. An instance that broke is replaced at the next one.
-func (r *Run) callPlugin(ctx context.Context, p *plugins.Plugin, tool string, input json.RawMessage) (json.RawMessage, error) {
-	in, err := r.instance(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	out, err := in.Call(ctx, tool, input)
-	r.dropFinished(p, in)
-	return out, err
-}
-
-// dropFinished takes an instance away that its last call cost.
-func (r *Run) dropFinished(p *plugins.Plugin, in *plugins.Instance) {
-	if !in.Finished() {
-		return
-	}
-	r.mu.Lock()
-	if r.instances[p.ID()] == in {
-		delete(r.instances, p.ID())
-	}
-	r.mu.Unlock()
-	in.Close()
-}
-
-// instance gives this run's instance of a plugin. Making one may mean to compile
-// the plugin, so nothing is locked meanwhile; of two that were made, one is kept.
-func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instance, error) {
-	r.mu.Lock()
-	in, closed := r.instances[p.ID()], r.closed
-	r.mu.Unlock()
-	if closed {
-		return nil, api.ErrClosed
-	}
-	if in != nil {
-		return in, nil
-	}
-	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Agent: r.scope.AgentID, Session: r.scope.SessionID})
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	in, closed = r.instances[p.ID()], r.closed
-	if in == nil && !closed {
-		r.instances[p.ID()] = made
-	}
-	r.mu.Unlock()
-	switch {
-	case closed:
-		made.Close()
-		return nil, api.ErrClosed
-	case in != nil:
-		made.Close()
-		return in, nil
-	}
-	return made, nil
 }
 
 func entryOf(e *catalog.Entry, full bool) api.CatalogEntry {

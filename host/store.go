@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cloister-wasm/cloister/internal/limits"
-
 	"github.com/cloister-wasm/cloister/api"
+	"github.com/cloister-wasm/cloister/internal/limits"
 )
 
 // maxDeleteTime bounds the deletion of a snapshot.
@@ -27,8 +26,8 @@ func (s cellStore) store() api.SnapshotStore {
 
 func (s cellStore) Put(ctx context.Context, snapshot []byte) (err error) {
 	h := s.c.h
-	if !h.contain("SnapshotStore.Put", func() {
-		err = s.store().Put(ctx, &api.Snapshot{CellID: s.c.id, Scope: s.c.run.scope, Bytes: snapshot})
+	if !h.d.Contain("SnapshotStore.Put", func() {
+		err = s.store().Put(ctx, &api.Snapshot{CellID: s.c.id, Scope: s.c.run.calls.Scope, Bytes: snapshot})
 	}) {
 		return errors.New("the store failed inside")
 	}
@@ -37,7 +36,7 @@ func (s cellStore) Put(ctx context.Context, snapshot []byte) (err error) {
 
 func (s cellStore) Get(ctx context.Context) (b []byte, err error) {
 	h := s.c.h
-	if !h.contain("SnapshotStore.Get", func() { b, err = s.store().Get(ctx, s.c.id) }) {
+	if !h.d.Contain("SnapshotStore.Get", func() { b, err = s.store().Get(ctx, s.c.id) }) {
 		return nil, errors.New("the store failed inside")
 	}
 	return b, err
@@ -47,7 +46,7 @@ func (s cellStore) Get(ctx context.Context) (b []byte, err error) {
 func (s cellStore) Delete(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxDeleteTime)
 	defer cancel()
-	s.c.h.contain("SnapshotStore.Delete", func() { _ = s.store().Delete(ctx, s.c.id) })
+	s.c.h.d.Contain("SnapshotStore.Delete", func() { _ = s.store().Delete(ctx, s.c.id) })
 }
 
 // memoryStore is the store of hosts without one. What it keeps counts in the host's budget.

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cloister-wasm/cloister/internal/limits"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
+	"github.com/cloister-wasm/cloister/internal/limits"
 )
 
 // Suspend implements guestloop.Program: it takes one of the places for suspended cells, and decides whether
@@ -69,7 +68,7 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*api.SnapshotTelem
 	h := c.h
 	dirty := g.VM.DirtyBytes()
 	if h.o.Snapshots == nil && dirty <= h.cfg.MaxSnapshotBytes {
-		c.run.stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id})
+		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id})
 		h.parked.Add(c.loop, cellStore{c}, dirty)
 		return nil, nil
 	}
@@ -84,8 +83,8 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*api.SnapshotTelem
 	if err != nil {
 		return nil, err
 	}
-	c.run.stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id, OutputBytes: size})
-	return &api.SnapshotTelemetry{Bytes: size, Ms: ms(time.Since(start))}, nil
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventSuspend, CellID: c.id, OutputBytes: size})
+	return &api.SnapshotTelemetry{Bytes: size, Ms: dispatch.Milliseconds(time.Since(start))}, nil
 }
 
 // reserve takes one of the places for suspended cells, unless the cell has one.
@@ -103,7 +102,7 @@ func (h *Host) reserve(c *cell) error {
 	case most > 0:
 		own := 0
 		for _, other := range h.suspended {
-			if mine, its := c.run.scope, other.run.scope; mine.AgentID == its.AgentID && mine.Sender == its.Sender {
+			if mine, its := c.run.calls.Scope, other.run.calls.Scope; mine.AgentID == its.AgentID && mine.Sender == its.Sender {
 				own++
 			}
 		}
@@ -131,13 +130,13 @@ func (h *Host) unreserve(c *cell) {
 func (c *cell) keep() {
 	ttl := time.Duration(c.h.cfg.SnapshotTTLSeconds) * time.Second
 	for _, req := range c.loop.Requests() {
-		if cl, ok := req.Data().(*call); ok {
-			if kind, _ := cl.outside.shows(); kind == forApproval {
+		if cl, ok := req.Data().(*dispatch.Call); ok {
+			if cl.AsksApproval() {
 				ttl = max(ttl, c.h.o.ApprovalTTL)
 			}
 		}
 	}
-	c.loop.Keep(c.h.now().Add(ttl))
+	c.loop.Keep(c.h.d.Now().Add(ttl))
 	c.h.schedule(ttl)
 }
 
@@ -178,7 +177,7 @@ func (h *Host) sweep() {
 		cells = append(cells, c)
 	}
 	h.mu.Unlock()
-	now := h.now()
+	now := h.d.Now()
 	next := time.Duration(0)
 	var due []*cell
 	for _, c := range cells {

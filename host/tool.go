@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/cloister-wasm/cloister/internal/view"
-
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/internal/view"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
@@ -42,10 +41,10 @@ func (ts *toolset) isRevoked(id string) bool {
 
 // revokeLocked takes from the runs of older toolsets what next does not have. The caller holds Host.mu.
 func (h *Host) revokeLocked(next *toolset) {
-	kept := make(map[string]*toolRef, len(next.entries))
+	kept := make(map[string]*dispatch.Tool, len(next.entries))
 	for i := range next.entries {
-		ref := next.entries[i].Ref.(*toolRef)
-		kept[ref.facts.ID] = ref
+		ref := next.entries[i].Ref.(*dispatch.Tool)
+		kept[ref.Facts.ID] = ref
 	}
 	for ts := range h.toolsets {
 		if ts == next {
@@ -53,9 +52,9 @@ func (h *Host) revokeLocked(next *toolset) {
 		}
 		revoked := map[string]bool{}
 		for i := range ts.entries {
-			ref := ts.entries[i].Ref.(*toolRef)
-			id := ref.facts.ID
-			if now := kept[id]; now == nil || now.plugin != ref.plugin || now.mcp != ref.mcp || ts.isRevoked(id) {
+			ref := ts.entries[i].Ref.(*dispatch.Tool)
+			id := ref.Facts.ID
+			if now := kept[id]; now == nil || now.Plugin != ref.Plugin || now.MCP != ref.MCP || ts.isRevoked(id) {
 				revoked[id] = true
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/transpile"
 )
@@ -26,7 +25,7 @@ func (h *Host) transform(ctx context.Context, source string) (*api.Transformed, 
 		err error
 	}
 	got := make(chan outcome, 2) // the Transformer's, and the end of ctx: neither waits for a reader
-	if !h.await(ctx, "Transformer", func() {
+	if !h.d.Await(ctx, "Transformer", func() {
 		out, err := h.transformer.Transform(ctx, &api.TransformInput{Source: source, Kind: api.SourceCell})
 		got <- outcome{out, err}
 	}) {

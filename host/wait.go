@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cloister-wasm/cloister/api"
-
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 )
@@ -42,7 +41,7 @@ func (r *Run) Wait(ctx context.Context, in api.WaitInput) (*api.Result, error) {
 	}
 	stop, err := c.loop.Run(ctx, guestloop.Leg{Until: start.Add(timeout), Compute: r.h.timeout(), Attached: func() {
 		r.h.parked.Remove(c.loop)
-		r.stamp(&api.TraceEvent{Event: api.EventWaitStart, CellID: c.id, CallID: in.CallID})
+		r.calls.Stamp(&api.TraceEvent{Event: api.EventWaitStart, CellID: c.id, CallID: in.CallID})
 	}})
 	if err != nil {
 		return r.failure(notAttached(err)), nil
@@ -67,7 +66,7 @@ func (r *Run) find(cellID string) (*cell, *runError) {
 	if c == nil {
 		return nil, notAttached(guestloop.ErrOver)
 	}
-	if !sameScope(r.scope, c.run.scope) {
+	if !sameScope(r.calls.Scope, c.run.calls.Scope) {
 		return nil, fail(guestabi.ReasonInvalidInput, "code mode run belongs to a different session or agent run")
 	}
 	return c, nil
@@ -92,7 +91,7 @@ func (r *Run) Abort(cellID string) error {
 		c = r.cells[cellID]
 		r.mu.Unlock()
 	}
-	if c == nil || !sameScope(r.scope, c.run.scope) {
+	if c == nil || !sameScope(r.calls.Scope, c.run.calls.Scope) {
 		return api.ErrUnknownRun
 	}
 	c.abort()

@@ -84,6 +84,7 @@ var arrows = []struct {
 	{"internal/declare", []string{"internal/plaintext"}},                       // below all that shows tools to somebody
 	{"internal/catalog", []string{"internal/declare", "internal/plaintext"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
+	{"internal/dispatch", []string{"guestabi", "api", "plugins", "internal"}},
 	{"internal/view", []string{"guestabi", "api", "plugins", "internal"}},
 	{"internal", []string{"guestabi", "api", "internal"}},
 	{"host", []string{"guestabi", "api", "quickjs", "plugins", "internal", "host"}},

@@ -1,0 +1,6 @@
+package dispatch
+
+import "errors"
+
+// errGranted ends a question that another answer has settled.
+var errGranted = errors.New("an earlier answer covers the call")
