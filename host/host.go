@@ -43,6 +43,7 @@ import (
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/limits"
 	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/internal/toolset"
 	"github.com/cloister-wasm/cloister/quickjs"
 )
 
@@ -53,7 +54,7 @@ type Host struct {
 	cfg     api.CodeModeConfig
 	layers  []catalog.Layer
 	sandbox *catalog.Layer
-	schemas *schema.Cache
+	builder *toolset.Builder
 
 	engineMu  sync.Mutex
 	engine    *quickjs.Engine
@@ -73,8 +74,8 @@ type Host struct {
 
 	mu        sync.Mutex
 	closed    bool
-	tools     *toolset              // for new runs
-	toolsets  map[*toolset]struct{} // those in use, of runs that are being made too
+	tools     *toolset.Set         // for new runs
+	toolsets  map[*toolset.Set]int // those in use, with their users: runs, those being made too, and the host while one is the newest
 	runs      map[*Run]struct{}
 	suspended map[string]*cell
 	sweeper   *time.Timer
@@ -94,7 +95,7 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if faults := o.CodeMode.Faults("tools.codeMode"); len(faults) > 0 {
 		return nil, &api.ConfigError{Faults: faults}
 	}
-	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), schemas: schema.NewCache(maxSchemas), runs: map[*Run]struct{}{}, toolsets: map[*toolset]struct{}{}, suspended: map[string]*cell{}}
+	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), builder: toolset.NewBuilder(o.Tools, schema.NewCache(maxSchemas)), runs: map[*Run]struct{}{}, toolsets: map[*toolset.Set]int{}, suspended: map[string]*cell{}}
 	if h.o.Random == nil {
 		h.o.Random = rand.Reader
 	}
@@ -125,7 +126,7 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
-	tools, err := h.newToolset(ctx, ToolChange{Plugins: h.o.Plugins, MCP: h.o.MCP, Lock: h.o.Lock})
+	tools, err := h.builder.Build(ctx, toolset.Parts{Plugins: h.o.Plugins, Servers: toolServers(h.o.MCP), Lock: h.o.Lock})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +222,7 @@ func (h *Host) Close() error {
 	h.parked.Close()
 	h.d.Close(closeGrace)
 	if toolsDone {
-		tools.drop()
+		tools.Drop()
 	}
 	h.templates.Close()
 	var err error

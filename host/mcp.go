@@ -2,6 +2,8 @@ package host
 
 import (
 	"github.com/cloister-wasm/cloister/api"
+	"github.com/cloister-wasm/cloister/internal/toolset"
+	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 // MCPServer is an MCP server as the host sees it: what it offers, and the way to
@@ -24,4 +26,22 @@ type MCPServer struct {
 	// Err says why the server is not available; it then has no tools, and is named
 	// in Host.MCPStatus.
 	Err error
+}
+
+// LockTools gives what a lock file holds of an MCP server's tools when they are
+// accepted as they are: entries of lock.File.Tools by catalog id. What is over the
+// catalog's bounds and would be left out has an entry too. Instructions, if there are any,
+// have one as the description of "mcp:<server>:server/instructions", which no tool is.
+func (s *MCPServer) LockTools() map[string]lock.Tool { return (*toolset.Server)(s).LockTools() }
+
+// MCPStatus lists the MCP servers in the order given.
+func (h *Host) MCPStatus() []api.MCPStatus { return h.newest().Status() }
+
+// toolServers are servers as a toolset has them.
+func toolServers(list []MCPServer) []toolset.Server {
+	out := make([]toolset.Server, len(list))
+	for i := range list {
+		out[i] = toolset.Server(list[i])
+	}
+	return out
 }

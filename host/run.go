@@ -9,6 +9,7 @@ import (
 	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/dispatch"
+	"github.com/cloister-wasm/cloister/internal/toolset"
 	"github.com/cloister-wasm/cloister/internal/view"
 )
 
@@ -17,7 +18,7 @@ import (
 type Run struct {
 	h       *Host
 	o       RunOptions
-	toolset *toolset
+	toolset *toolset.Set
 	calls   *dispatch.Run
 	*view.View
 	spaces view.NamespaceCache
@@ -62,13 +63,13 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 			h.leave(tools)
 		}
 	}()
-	entries := tools.entries
+	entries := tools.Entries
 	if o.DisableTools {
 		entries = nil
 	} else if len(o.ClientTools) > 0 {
 		entries = append([]catalog.Entry(nil), entries...)
 		for _, t := range o.ClientTools {
-			e, err := h.clientTool(t)
+			e, err := h.builder.ClientTool(t)
 			if err != nil {
 				return nil, err
 			}
@@ -82,11 +83,14 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	entries, hidden := h.d.Visible(ctx, scope, entries)
 	var missing []string
 	if !o.DisableTools {
-		missing = h.missingMCP(ctx, scope, tools, layers)
+		missing = tools.Missing(layers, func(es []catalog.Entry) []catalog.Entry {
+			seen, _ := h.d.Visible(ctx, scope, es)
+			return seen
+		})
 	}
 	build := func() (*view.View, error) {
 		return view.New(&view.Options{
-			Entries: entries, Layers: layers, Hidden: hidden, Namespaces: tools.namespaces, Servers: tools.sources(), Missing: missing,
+			Entries: entries, Layers: layers, Hidden: hidden, Namespaces: tools.Namespaces, Servers: tools.Sources(), Missing: missing,
 			TypeScript: slices.Contains(h.cfg.Languages, api.TypeScript),
 		})
 	}
@@ -96,7 +100,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	} else if key, kerr := view.Key(o.Sandboxed, o.DisableTools, o.Allow, o.Deny, hidden, missing); kerr != nil {
 		return nil, fmt.Errorf("naming the run's tools: %w", kerr)
 	} else {
-		v, err = tools.views.Get(key, build)
+		v, err = tools.Views.Get(key, build)
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +108,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	r := &Run{h: h, o: o, toolset: tools, View: v, cells: map[string]*cell{}}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.calls = h.d.NewRun(&dispatch.RunOptions{
-		Context: r.ctx, Scope: scope, View: v, Revoked: tools.isRevoked,
+		Context: r.ctx, Scope: scope, View: v, Revoked: tools.Revoked,
 		OnClientCall: o.OnClientCall, OnEvent: o.OnEvent, OnProgress: o.OnProgress,
 	})
 	h.mu.Lock()
@@ -163,16 +167,6 @@ func (r *Run) Close() {
 	delete(r.h.runs, r)
 	r.h.mu.Unlock()
 	r.h.leave(r.toolset)
-}
-
-// leave gives a toolset back.
-func (h *Host) leave(tools *toolset) {
-	h.mu.Lock()
-	done := h.leaveLocked(tools)
-	h.mu.Unlock()
-	if done {
-		tools.drop()
-	}
 }
 
 func entryOf(e *catalog.Entry, full bool) api.CatalogEntry {

@@ -85,6 +85,7 @@ var arrows = []struct {
 	{"internal/catalog", []string{"internal/declare", "internal/plaintext"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
 	{"internal/dispatch", []string{"guestabi", "api", "plugins", "internal"}},
+	{"internal/toolset", []string{"guestabi", "api", "plugins", "internal"}},
 	{"internal/view", []string{"guestabi", "api", "plugins", "internal"}},
 	{"internal", []string{"guestabi", "api", "internal"}},
 	{"host", []string{"guestabi", "api", "quickjs", "plugins", "internal", "host"}},
