@@ -1,32 +1,21 @@
 package host
 
 import (
-	"bytes"
-	"errors"
-
-	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/codemode"
 	"github.com/cloister-wasm/cloister/internal/dispatch"
 )
 
 // Sweep runs the expiry of suspended runs at once, as the host's timer does.
-func (h *Host) Sweep() { h.sweep() }
+func (h *Host) Sweep() { h.programs.Sweep() }
 
 // Suspended is the number of suspended runs.
-func (h *Host) Suspended() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.suspended)
-}
+func (h *Host) Suspended() int { return h.programs.Suspended() }
 
 // Cells is the number of cells of a run that have not ended.
-func (r *Run) Cells() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.cells)
-}
+func (r *Run) Cells() int { return r.programs.Cells() }
 
 // ParkedBytes is the memory of suspended cells that are kept as they are and not being saved.
-func (h *Host) ParkedBytes() int { return h.parked.Bytes() }
+func (h *Host) ParkedBytes() int { return h.programs.ParkedBytes() }
 
 // HeldBytes is what is taken of Options.MaxHeldBytes.
 func (h *Host) HeldBytes() int64 { return h.o.MaxHeldBytes - h.budget.Left() }
@@ -36,44 +25,12 @@ var HidePaths = dispatch.HidePaths
 
 // Receive hands an outbox to a new cell that has no guest, as if the prelude of
 // that cell had written it, and makes the calls that it asks for, one by one.
-func (r *Run) Receive(outbox []byte) (Received, error) {
-	if _, err := r.buildNamespaces(r.ctx); err != nil {
-		return Received{}, err
-	}
-	c, err := r.newCell("fuzz", "", "")
-	if err != nil {
-		return Received{}, err
-	}
-	for len(outbox) > 0 && err == nil {
-		line, rest, found := bytes.Cut(outbox, []byte{'\n'})
-		if err = badMessage(); found {
-			err = c.Message(line)
-		}
-		outbox = rest
-	}
-	got := Received{Open: len(c.loop.Requests()), Items: len(c.report.mu.output), OutBytes: c.report.mu.bytes}
-	for _, req := range c.loop.Requests() {
-		if _, te := req.Data().(*dispatch.Call).Dispatch(r.ctx); te == nil {
-			got.Worked++
-		}
-	}
-	r.mu.Lock()
-	delete(r.cells, c.id)
-	r.mu.Unlock()
-	return got, err
-}
-
-// Received is what a cell made of an outbox.
-type Received struct{ Open, OutBytes, Items, Worked int }
+func (r *Run) Receive(outbox []byte) (codemode.Received, error) { return r.programs.Receive(outbox) }
 
 // ReasonOf gives the reason of an error that ends a cell.
-func ReasonOf(err error) (guestabi.Reason, bool) {
-	var e *runError
-	switch {
-	case err == nil:
-		return "", false
-	case errors.As(err, &e):
-		return e.reason, true
-	}
-	return plainFailure(err, 0).reason, true
-}
+var ReasonOf = codemode.ReasonOf
+
+// SetTimeout changes codeMode.timeoutMs, for what is executed or waited for from now on.
+// No other exec or wait of the host may be under way. A test whose attack has 100 ms can
+// so give more to what it checks on the same host afterwards.
+func (h *Host) SetTimeout(ms int) { h.programs.SetTimeout(ms) }

@@ -32,15 +32,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/codemode"
 	"github.com/cloister-wasm/cloister/internal/dispatch"
-	"github.com/cloister-wasm/cloister/internal/guest"
-	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/internal/limits"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/internal/toolset"
@@ -49,38 +47,26 @@ import (
 
 // Host is safe for concurrent use.
 type Host struct {
-	o       Options
-	d       *dispatch.Dispatcher
-	cfg     api.CodeModeConfig
-	layers  []catalog.Layer
-	sandbox *catalog.Layer
-	builder *toolset.Builder
+	o        Options
+	d        *dispatch.Dispatcher
+	programs *codemode.Runner
+	cfg      api.CodeModeConfig
+	layers   []catalog.Layer
+	sandbox  *catalog.Layer
+	builder  *toolset.Builder
 
-	engineMu  sync.Mutex
-	engine    *quickjs.Engine
-	templates guest.Templates
+	engineMu sync.Mutex
+	engine   *quickjs.Engine
 
 	setting sync.Mutex // held while a toolset is replaced
 
-	transformOnce  sync.Once
-	transformer    api.Transformer
-	closeTransform func() error
+	budget limits.Budget // bytes of inputs, results, snapshots and attachments
 
-	budget  limits.Budget      // bytes of inputs, results, snapshots and attachments
-	memory  memoryStore        // the store of a host without one
-	parked  *guestloop.Parking // machines of suspended cells
-	running limits.Slots       // cells that run at once
-	saves   limits.Slots       // snapshots being made
-
-	mu        sync.Mutex
-	closed    bool
-	tools     *toolset.Set         // for new runs
-	toolsets  map[*toolset.Set]int // those in use, with their users: runs, those being made too, and the host while one is the newest
-	runs      map[*Run]struct{}
-	suspended map[string]*cell
-	sweeper   *time.Timer
-	sweepDue  time.Time      // when sweeper fires
-	active    sync.WaitGroup // execs and waits in flight; grows under mu, while not closed
+	mu       sync.Mutex
+	closed   bool
+	tools    *toolset.Set         // for new runs
+	toolsets map[*toolset.Set]int // those in use, with their users: runs, those being made too, and the host while one is the newest
+	runs     map[*Run]struct{}
 }
 
 // maxSchemas bounds the compiled schemas that a Host keeps.
@@ -95,7 +81,7 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	if faults := o.CodeMode.Faults("tools.codeMode"); len(faults) > 0 {
 		return nil, &api.ConfigError{Faults: faults}
 	}
-	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), builder: toolset.NewBuilder(o.Tools, schema.NewCache(maxSchemas)), runs: map[*Run]struct{}{}, toolsets: map[*toolset.Set]int{}, suspended: map[string]*cell{}}
+	h := &Host{o: *o, cfg: o.CodeMode.Clamped(), builder: toolset.NewBuilder(o.Tools, schema.NewCache(maxSchemas)), runs: map[*Run]struct{}{}, toolsets: map[*toolset.Set]int{}}
 	if h.o.Random == nil {
 		h.o.Random = rand.Reader
 	}
@@ -119,10 +105,12 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 		Hooks: h.o.Hooks, Policy: h.o.Policy, Approve: h.o.Approve, OnInterrupt: h.o.OnInterrupt, Trace: h.o.Trace,
 		OnHookError: h.o.OnHookError, Now: h.o.Now, Random: h.o.Random, MaxToolOutputBytes: h.o.MaxToolOutputBytes, Budget: &h.budget,
 	})
-	h.memory.budget = &h.budget
-	h.running = make(limits.Slots, h.o.MaxRunningCells)
-	h.saves = make(limits.Slots, max(1, runtime.GOMAXPROCS(0)/2))
-	h.parked = guestloop.NewParking(int(h.o.MaxHeldBytes/parkedShare), h.cfg.MaxSnapshotBytes, h.saves)
+	h.programs = codemode.New(&codemode.Options{
+		Config: h.cfg, Dispatcher: h.d, Budget: &h.budget, Engine: h.loadEngine,
+		BeforeExec: h.o.Hooks.BeforeExec, Transformer: h.o.Transformer, Snapshots: h.o.Snapshots,
+		ApprovalTTL: h.o.ApprovalTTL, ApprovalMessage: h.ApprovalMessage, MaxSuspendedPerSender: h.o.MaxSuspendedPerSender,
+		MaxRunningCells: h.o.MaxRunningCells, MaxCalls: h.o.MaxCalls, MaxParkedBytes: int(h.o.MaxHeldBytes / parkedShare),
+	})
 	if err := h.buildPolicy(); err != nil {
 		return nil, err
 	}
@@ -177,21 +165,14 @@ func (h *Host) loadEngine(ctx context.Context) (*quickjs.Engine, error) {
 	return e, nil
 }
 
+// closers bound how many runs end side by side, so that a store that is slow to delete holds up few.
+const closers = 16
+
 // closeGrace is how long Close waits for tools and sinks that it has told to end.
 const closeGrace = 250 * time.Millisecond
 
 // parkedShare is the part of MaxHeldBytes, as a divisor, that machines of suspended cells may have beside it.
 const parkedShare = 4
-
-// enter counts an exec or wait in, unless the host is closed.
-func (h *Host) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.active.Add(1)
-	}
-	return !h.closed
-}
 
 // Close ends all runs, drops their snapshots, waits for the execs and waits in
 // flight, which end as aborted, and for their tools as long as these take to heed
@@ -211,24 +192,17 @@ func (h *Host) Close() error {
 	for r := range h.runs {
 		runs = append(runs, r)
 	}
-	if h.sweeper != nil {
-		h.sweeper.Stop()
-	}
 	h.mu.Unlock()
-	limits.Each(runs, sweepers, (*Run).Close)
+	h.programs.Stop()
+	limits.Each(runs, closers, (*Run).Close)
 	// The engine outlives its VMs by itself; this is so that nothing of the host
 	// runs any more when Close returns.
-	h.active.Wait()
-	h.parked.Close()
+	h.programs.Wait()
 	h.d.Close(closeGrace)
 	if toolsDone {
 		tools.Drop()
 	}
-	h.templates.Close()
-	var err error
-	if h.closeTransform != nil {
-		err = h.closeTransform()
-	}
+	err := h.programs.Close()
 	h.engineMu.Lock()
 	defer h.engineMu.Unlock()
 	if h.engine != nil {

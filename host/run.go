@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/codemode"
 	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/toolset"
 	"github.com/cloister-wasm/cloister/internal/view"
@@ -16,12 +17,12 @@ import (
 // Run is one agent run: a scope, a catalog, and the cells started in it. It is
 // safe for concurrent use.
 type Run struct {
-	h       *Host
-	o       RunOptions
-	toolset *toolset.Set
-	calls   *dispatch.Run
-	*view.View
-	spaces view.NamespaceCache
+	h        *Host
+	o        RunOptions
+	toolset  *toolset.Set
+	calls    *dispatch.Run
+	view     *view.View
+	programs *codemode.Run
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -29,9 +30,6 @@ type Run struct {
 	mu     sync.Mutex
 	unhook func() bool // from the end of the caller's context
 	closed bool
-	cells  map[string]*cell
-	execs  int
-	waits  int
 }
 
 // NewRun makes a run with its catalog: the host's tools and the run's client
@@ -105,12 +103,13 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{h: h, o: o, toolset: tools, View: v, cells: map[string]*cell{}}
+	r := &Run{h: h, o: o, toolset: tools, view: v}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.calls = h.d.NewRun(&dispatch.RunOptions{
 		Context: r.ctx, Scope: scope, View: v, Revoked: tools.Revoked,
 		OnClientCall: o.OnClientCall, OnEvent: o.OnEvent, OnProgress: o.OnProgress,
 	})
+	r.programs = h.programs.NewRun(r.ctx, r.calls, v, o.OnClientCall != nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -125,7 +124,7 @@ func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
 }
 
 // Active says whether code mode is active: it is enabled and the run has tools.
-func (r *Run) Active() bool { return r.h.cfg.Enabled && r.View.Catalog.Len() > 0 }
+func (r *Run) Active() bool { return r.h.cfg.Enabled && r.view.Catalog.Len() > 0 }
 
 // Stale says that the host's tools have changed since the run was made, or that the
 // host is closed. A new run with the same scope has the new ones; cells of this one
@@ -137,11 +136,7 @@ func (r *Run) Stale() bool {
 }
 
 // Idle says that no cell of the run is running or suspended.
-func (r *Run) Idle() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.cells) == 0
-}
+func (r *Run) Idle() bool { return r.programs.Idle() }
 
 // Close ends the run: open calls are cancelled, suspended cells dropped, plugin
 // instances closed. Execs and waits in flight end as aborted.
@@ -153,15 +148,10 @@ func (r *Run) Close() {
 	}
 	r.closed = true
 	r.unhook() // a context that lives on must not keep the run
-	cells := make([]*cell, 0, len(r.cells))
-	for _, c := range r.cells {
-		cells = append(cells, c)
-	}
 	r.mu.Unlock()
+	end := r.programs.Close()
 	r.cancel()
-	for _, c := range cells {
-		c.abort()
-	}
+	end()
 	r.calls.Close()
 	r.h.mu.Lock()
 	delete(r.h.runs, r)
@@ -180,7 +170,7 @@ func entryOf(e *catalog.Entry, full bool) api.CatalogEntry {
 // Catalog lists the run's tools in catalog order, without schemas.
 func (r *Run) Catalog() []api.CatalogEntry {
 	var out []api.CatalogEntry
-	for _, e := range r.View.Catalog.Entries() {
+	for _, e := range r.view.Catalog.Entries() {
 		out = append(out, entryOf(e, false))
 	}
 	return out
@@ -191,16 +181,16 @@ func (r *Run) Catalog() []api.CatalogEntry {
 //
 // Like tools.search in a cell it leaves out the tools of MCP servers: SearchMCP has those.
 func (r *Run) Search(query string, limit int) ([]api.CatalogEntry, error) {
-	return r.search(query, limit, r.View.Catalog.Search)
+	return r.search(query, limit, r.view.Catalog.Search)
 }
 
 // SearchMCP is Search over the tools, resources and prompts of MCP servers, as MCP.$search in a cell.
 func (r *Run) SearchMCP(query string, limit int) ([]api.CatalogEntry, error) {
-	return r.search(query, limit, r.View.Catalog.SearchMCP)
+	return r.search(query, limit, r.view.Catalog.SearchMCP)
 }
 
 func (r *Run) search(query string, limit int, top func(string, int) []*catalog.Entry) ([]api.CatalogEntry, error) {
-	limit, err := r.h.searchLimit(limit, limit == 0)
+	limit, err := r.h.programs.SearchLimit(limit, limit == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -214,20 +204,10 @@ func (r *Run) search(query string, limit int, top func(string, int) []*catalog.E
 // Describe gives a tool with its schemas. An unknown id is a *ToolError that
 // suggests others.
 func (r *Run) Describe(id string) (*api.CatalogEntry, error) {
-	e, ok := r.View.Catalog.Lookup(id)
+	e, ok := r.view.Catalog.Lookup(id)
 	if !ok {
-		return nil, r.UnknownTool(id)
+		return nil, r.view.UnknownTool(id)
 	}
 	c := entryOf(e, true)
 	return &c, nil
-}
-
-func (h *Host) searchLimit(limit int, unset bool) (int, error) {
-	switch {
-	case unset:
-		return h.cfg.SearchDefaultLimit, nil
-	case limit <= 0:
-		return 0, &api.ToolError{Name: "RangeError", Message: "tools.search: limit must be a positive integer", Code: api.CodeInvalidInput}
-	}
-	return min(limit, h.cfg.MaxSearchLimit), nil
 }

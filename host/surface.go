@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/api"
-	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -26,11 +25,11 @@ const waitDescription = `Continue a program that exec or wait left with status "
 func (r *Run) Surface() []api.ToolDefinition {
 	if r.Active() {
 		return []api.ToolDefinition{
-			{Name: "exec", Description: r.Description(), Parameters: execParameters},
+			{Name: "exec", Description: r.view.Description(), Parameters: execParameters},
 			{Name: "wait", Description: waitDescription, Parameters: waitParameters},
 		}
 	}
-	return slices.Clone(r.Direct())
+	return slices.Clone(r.view.Direct())
 }
 
 // EnforceSurface checks the final payload of a model request and fails closed: it
@@ -182,7 +181,7 @@ func firstOf(obj map[string]any, keys ...string) any {
 func (r *Run) ParseExec(arguments []byte) (api.ExecInput, *api.Result) {
 	var in api.ExecInput
 	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
-		return in, r.failure(fail(guestabi.ReasonInvalidInput, "exec: %v", err))
+		return in, r.programs.Refuse("exec: " + err.Error())
 	}
 	return in, nil
 }
@@ -191,7 +190,7 @@ func (r *Run) ParseExec(arguments []byte) (api.ExecInput, *api.Result) {
 func (r *Run) ParseWait(arguments []byte) (api.WaitInput, *api.Result) {
 	var in api.WaitInput
 	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
-		return in, r.failure(fail(guestabi.ReasonInvalidInput, "wait: %v", err))
+		return in, r.programs.Refuse("wait: " + err.Error())
 	}
 	return in, nil
 }

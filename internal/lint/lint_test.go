@@ -84,9 +84,11 @@ var arrows = []struct {
 	{"internal/declare", []string{"internal/plaintext"}},                       // below all that shows tools to somebody
 	{"internal/catalog", []string{"internal/declare", "internal/plaintext"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
-	{"internal/dispatch", []string{"guestabi", "api", "plugins", "internal"}},
-	{"internal/toolset", []string{"guestabi", "api", "plugins", "internal"}},
-	{"internal/view", []string{"guestabi", "api", "plugins", "internal"}},
+	// The inside of host, from below: what a run sees, the one way to a tool, what runs are made of, programs.
+	{"internal/view", []string{"guestabi", "api", "plugins", "internal/catalog", "internal/mcpapi", "internal/namespace", "internal/plaintext", "internal/schema"}},
+	{"internal/dispatch", []string{"guestabi", "api", "plugins", "internal/catalog", "internal/guestloop", "internal/limits", "internal/namespace", "internal/plaintext", "internal/schema", "internal/view"}},
+	{"internal/toolset", []string{"api", "plugins", "internal/catalog", "internal/dispatch", "internal/mcpapi", "internal/namespace", "internal/plaintext", "internal/schema", "internal/view"}},
+	{"internal/codemode", []string{"guestabi", "api", "quickjs", "internal/catalog", "internal/dispatch", "internal/guest", "internal/guestloop", "internal/limits", "internal/namespace", "internal/plaintext", "internal/schema", "internal/transpile", "internal/view"}},
 	{"internal", []string{"guestabi", "api", "internal"}},
 	{"host", []string{"guestabi", "api", "quickjs", "plugins", "internal", "host"}},
 	{"cmd", []string{"guestabi", "api", "quickjs", "plugins", "internal", "host"}},

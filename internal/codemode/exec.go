@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -15,20 +15,15 @@ import (
 // maxSource bounds a cell's source, in bytes.
 const maxSource = 1 << 20
 
-// Exec runs a cell until it ends, is suspended, or the timeout is over: then it goes on in the
-// background up to its next await. Everything wrong with the input or the cell is a failed Result. The
-// error is for runs without code mode, a broken host, or a ctx that ended, which aborts the cell.
+// Exec is host.Run.Exec.
 func (r *Run) Exec(ctx context.Context, in api.ExecInput) (*api.Result, error) {
-	if !r.Active() {
-		return nil, api.ErrNotActive
-	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	start := time.Now()
 	r.mu.Lock()
-	closed := r.closed
-	r.execs++
+	closed := r.mu.closed
+	r.mu.execs++
 	r.mu.Unlock()
 	if closed || !r.h.enter() {
 		return r.failure(fail(guestabi.ReasonAborted, "the run has ended")), nil
@@ -56,7 +51,7 @@ func (r *Run) Exec(ctx context.Context, in api.ExecInput) (*api.Result, error) {
 	return res, ctxError(ctx, res)
 }
 
-func (h *Host) timeout() time.Duration { return time.Duration(h.cfg.TimeoutMs) * time.Millisecond }
+func (h *Runner) timeout() time.Duration { return time.Duration(h.cfg.TimeoutMs) * time.Millisecond }
 
 // ctxError reports that ctx ended, where that is why the run failed.
 func ctxError(ctx context.Context, res *api.Result) error {
@@ -118,7 +113,7 @@ type execution struct {
 func (x *execution) start(ctx context.Context) (*api.Result, error) {
 	r := x.run
 	code, position := x.source, (func(int, int) (int, int))(nil)
-	if x.language == api.TypeScript || r.h.o.Hooks.BeforeExec != nil {
+	if x.language == api.TypeScript || r.h.o.BeforeExec != nil {
 		bctx, cancel := r.bind(ctx, x.until)
 		defer cancel()
 		if bad := r.beforeExec(bctx, x); bad != nil {
@@ -166,7 +161,7 @@ func (r *Run) stopped(stop guestloop.Stop) (*api.Result, error) {
 
 // beforeExec asks the hook.
 func (r *Run) beforeExec(ctx context.Context, x *execution) *runError {
-	hook := r.h.o.Hooks.BeforeExec
+	hook := r.h.o.BeforeExec
 	if hook == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -88,41 +88,41 @@ func (c *cell) rest(ctx context.Context, g *guestloop.Guest) (*api.SnapshotTelem
 }
 
 // reserve takes one of the places for suspended cells, unless the cell has one.
-func (h *Host) reserve(c *cell) error {
+func (h *Runner) reserve(c *cell) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.suspended[c.id] == c {
+	if h.mu.suspended[c.id] == c {
 		return nil
 	}
-	full := len(h.suspended)
+	full := len(h.mu.suspended)
 	switch most := h.o.MaxSuspendedPerSender; {
-	case h.closed:
+	case h.mu.closed:
 		return fail(guestabi.ReasonAborted, "the host is closed")
 	case full >= h.cfg.MaxSuspendedRuns:
 	case most > 0:
 		own := 0
-		for _, other := range h.suspended {
+		for _, other := range h.mu.suspended {
 			if mine, its := c.run.calls.Scope, other.run.calls.Scope; mine.AgentID == its.AgentID && mine.Sender == its.Sender {
 				own++
 			}
 		}
 		if own < most {
-			h.suspended[c.id] = c
+			h.mu.suspended[c.id] = c
 			return nil
 		}
 		full = own
 	default:
-		h.suspended[c.id] = c
+		h.mu.suspended[c.id] = c
 		return nil
 	}
 	return fail(guestabi.ReasonSnapshotLimitExceeded, "too many suspended code mode runs: %d; wait for some of them first", full)
 }
 
-func (h *Host) unreserve(c *cell) {
+func (h *Runner) unreserve(c *cell) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.suspended[c.id] == c {
-		delete(h.suspended, c.id)
+	if h.mu.suspended[c.id] == c {
+		delete(h.mu.suspended, c.id)
 	}
 }
 
@@ -149,31 +149,31 @@ func (c *cell) answered() {
 
 // schedule makes the sweeper run no later than after d. There is one timer for
 // all suspended runs, and none while there are none.
-func (h *Host) schedule(d time.Duration) {
+func (h *Runner) schedule(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.mu.closed {
 		return
 	}
 	due := time.Now().Add(d)
-	if h.sweeper != nil {
-		if !due.Before(h.sweepDue) {
+	if h.mu.sweeper != nil {
+		if !due.Before(h.mu.sweepDue) {
 			return
 		}
-		h.sweeper.Stop() // one that runs already sweeps once more than it must
+		h.mu.sweeper.Stop() // one that runs already sweeps once more than it must
 	}
-	h.sweeper, h.sweepDue = time.AfterFunc(d, h.sweep), due
+	h.mu.sweeper, h.mu.sweepDue = time.AfterFunc(d, h.expireDue), due
 }
 
 // sweepers bound how many cells expire side by side, so that a store that is slow to delete holds up few.
 const sweepers = 16
 
-// sweep expires what is due and sets the next alarm.
-func (h *Host) sweep() {
+// expireDue expires what is due and sets the next alarm.
+func (h *Runner) expireDue() {
 	h.mu.Lock()
-	h.sweeper = nil
-	cells := make([]*cell, 0, len(h.suspended))
-	for _, c := range h.suspended {
+	h.mu.sweeper = nil
+	cells := make([]*cell, 0, len(h.mu.suspended))
+	for _, c := range h.mu.suspended {
 		cells = append(cells, c)
 	}
 	h.mu.Unlock()

@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // (guestloop.Program), and what its results are. Who runs when, and for how long, is its loop's to say.
 // What is not guarded by a lock of its own belongs to whoever owns the guest.
 type cell struct {
-	h        *Host
+	h        *Runner
 	run      *Run
 	id       string
 	parentID string          // id of the exec call
@@ -58,11 +58,11 @@ func (r *Run) newCell(parentID, source, code string) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{h: h, run: r, id: id, parentID: parentID, code: code, files: dispatch.NewAttachments(&h.budget)}
+	c := &cell{h: h, run: r, id: id, parentID: parentID, code: code, files: dispatch.NewAttachments(h.o.Budget)}
 	c.diagnosis = diagnosis{run: r, source: source}
 	c.report.max = h.cfg.MaxOutputBytes
 	c.loop = guestloop.New(r.ctx, &guestloop.Options{
-		Program: c, Budget: &h.budget, Now: h.d.Now, Grace: approvalGrace, CallerTold: r.o.OnClientCall != nil,
+		Program: c, Budget: h.o.Budget, Now: h.d.Now, Grace: approvalGrace, CallerTold: r.told,
 		Limits: guestloop.Limits{
 			MaxOpen:     h.cfg.MaxPendingToolCalls * api.QueuedPerPending,
 			MaxInFlight: h.cfg.MaxPendingToolCalls, MaxHeld: maxHeld, MaxBatch: maxBatch, MaxOutbox: maxOutbox,
@@ -75,10 +75,10 @@ func (r *Run) newCell(parentID, source, code string) (*cell, error) {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.mu.closed {
 		return nil, errRunClosed
 	}
-	r.cells[id] = c
+	r.mu.cells[id] = c
 	return c, nil
 }
 
@@ -103,7 +103,7 @@ func (c *cell) newVM(ctx context.Context) (*quickjs.VM, error) {
 	return nil, fmt.Errorf("%w: %w", errNoMachine, err)
 }
 
-func (h *Host) vmOptions() *quickjs.VMOptions {
+func (h *Runner) vmOptions() *quickjs.VMOptions {
 	return &quickjs.VMOptions{Now: h.d.Now, Random: h.d.Random()}
 }
 
@@ -200,7 +200,7 @@ func (c *cell) Released() {
 	c.files.Drop()
 	c.h.unreserve(c)
 	c.run.mu.Lock()
-	delete(c.run.cells, c.id)
+	delete(c.run.mu.cells, c.id)
 	c.run.mu.Unlock()
 	if c.tmpl != nil {
 		c.tmpl.Release()
@@ -229,7 +229,7 @@ func (c *cell) result(r *api.Result) *api.Result {
 				tools = append(tools, r.Pending[i].Tool)
 			}
 		}
-		r.Message = c.h.ApprovalMessage(tools...)
+		r.Message = c.h.o.ApprovalMessage(tools...)
 	}
 	c.run.fillTelemetry(&r.Telemetry)
 	return r

@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func (c *cell) answerMCPSearch(request int, args []json.RawMessage) error {
 		return c.fail(request, te)
 	}
 	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID, Namespace: "MCP.$search"})
-	return c.answerJSON(request, c.run.View.SearchMCP(query, limit))
+	return c.answerJSON(request, c.run.view.SearchMCP(query, limit))
 }
 
 // searchArgs reads a query and its options.
@@ -55,9 +55,9 @@ func (c *cell) searchArgs(args []json.RawMessage) (query string, limit int, err 
 		}
 	}
 	if o.Limit == nil {
-		limit, err = c.h.searchLimit(0, true)
+		limit, err = c.h.SearchLimit(0, true)
 	} else {
-		limit, err = c.h.searchLimit(*o.Limit, false)
+		limit, err = c.h.SearchLimit(*o.Limit, false)
 	}
 	return query, limit, err
 }

@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -142,7 +142,7 @@ func (d *diagnosis) explain(t *guest.Thrown) *runError {
 	case t.Name == "ReferenceError" && t.Message == "require is not defined":
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "require is not available: use the tools that ALL_TOOLS lists"
 	default:
-		if hint := d.run.Absent(d.source, e.message, e.line, e.column); hint != "" {
+		if hint := d.run.view.Absent(d.source, e.message, e.line, e.column); hint != "" {
 			e.message += ": " + hint
 		}
 	}
@@ -185,11 +185,11 @@ func (d *diagnosis) mapPlace(line, column int) (int, int) {
 }
 
 func (r *Run) fillTelemetry(t *api.Telemetry) {
-	t.CatalogSize = r.View.Catalog.Len()
-	t.Sources = r.View.Catalog.Counts()
+	t.CatalogSize = r.view.Catalog.Len()
+	t.Sources = r.view.Catalog.Counts()
 	t.VisibleTools = []string{"exec", "wait"}
 	r.mu.Lock()
-	t.ExecCount, t.WaitCount = r.execs, r.waits
+	t.ExecCount, t.WaitCount = r.mu.execs, r.mu.waits
 	r.mu.Unlock()
 	if t.CalledTools == nil {
 		t.CalledTools = []string{}
@@ -204,6 +204,11 @@ func (r *Run) failure(e *runError) *api.Result {
 	res := &api.Result{Status: guestabi.StatusFailed, Error: e.message, Reason: e.reason, Code: e.reason.Code(), Line: e.line, Column: e.column}
 	r.fillTelemetry(&res.Telemetry)
 	return res
+}
+
+// Refuse is the result of input that cannot be used.
+func (r *Run) Refuse(message string) *api.Result {
+	return r.failure(fail(guestabi.ReasonInvalidInput, "%s", message))
 }
 
 func (r *Run) emitEnd(event api.EventName, cellID, callID string, start time.Time, res *api.Result) {

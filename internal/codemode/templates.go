@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // templateReady says that nothing is left to do for the template of this run's catalog.
 func (r *Run) templateReady() bool {
 	ns := r.spaces.Get()
-	return ns != nil && r.h.templates.Ready(r.CatalogKey+ns.Key)
+	return ns != nil && r.h.templates.Ready(r.view.CatalogKey+ns.Key)
 }
 
 // template gives the template for this run's catalog, made if need be, as far as ctx allows.
@@ -26,13 +26,13 @@ func (r *Run) template(ctx context.Context) (*guest.Template, error) {
 	}
 	// It is for all runs that see the same: the end of the first one's caller does not end it.
 	bctx := context.WithoutCancel(ctx)
-	return h.templates.Get(ctx, r.CatalogKey+ns.Key, func() (*quickjs.Template, error) {
-		e, err := h.loadEngine(bctx)
+	return h.templates.Get(ctx, r.view.CatalogKey+ns.Key, func() (*quickjs.Template, error) {
+		e, err := h.o.Engine(bctx)
 		if err != nil {
 			return nil, err
 		}
 		setup, err := json.Marshal(guestabi.Setup{
-			Tools: r.View.Catalog.GuestEntries(), Names: r.View.Catalog.Convenience(), Files: r.Files(), Namespaces: ns.Setup, MCP: ns.MCP,
+			Tools: r.view.Catalog.GuestEntries(), Names: r.view.Catalog.Convenience(), Files: r.view.Files(), Namespaces: ns.Setup, MCP: ns.MCP,
 			MaxOutput: h.cfg.MaxOutputBytes, MaxOpen: h.cfg.MaxPendingToolCalls * api.QueuedPerPending,
 		})
 		if err != nil {

@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func (r *Run) buildNamespaces(ctx context.Context) (*view.Namespaces, error) {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
 		}
-		return r.MakeNamespaces(scopes, faults, func(ns *view.Namespace, err error) {
+		return r.view.MakeNamespaces(scopes, faults, func(ns *view.Namespace, err error) {
 			r.calls.Stamp(&api.TraceEvent{Event: api.EventNamespaceRefused, Tool: ns.Plugin.ID(), Namespace: ns.GlobalName, Status: plaintext.Clip(err.Error(), 500), Unsigned: ns.Plugin.Unsigned()})
 		})
 	})

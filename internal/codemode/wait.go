@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -13,13 +13,8 @@ import (
 // minWait is the shortest timeout of a wait.
 const minWait = 100 * time.Millisecond
 
-// Wait continues a suspended cell: it waits for open calls to settle and delivers their results. It is a
-// long poll that ends with the program, when that is suspended again, or at its timeout with another waiting
-// result. A ctx that ends leaves the cell as it is: it can be waited for again.
+// Wait is host.Run.Wait.
 func (r *Run) Wait(ctx context.Context, in api.WaitInput) (*api.Result, error) {
-	if !r.Active() {
-		return nil, api.ErrNotActive
-	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -29,7 +24,7 @@ func (r *Run) Wait(ctx context.Context, in api.WaitInput) (*api.Result, error) {
 		timeout = min(timeout, max(time.Duration(in.TimeoutMs)*time.Millisecond, minWait))
 	}
 	r.mu.Lock()
-	r.waits++
+	r.mu.waits++
 	r.mu.Unlock()
 	if !r.h.enter() {
 		return r.failure(fail(guestabi.ReasonAborted, "the host is closed")), nil
@@ -61,7 +56,7 @@ func (r *Run) find(cellID string) (*cell, *runError) {
 		return nil, fail(guestabi.ReasonInvalidInput, "runId is missing: give the runId of a waiting result")
 	}
 	r.h.mu.Lock()
-	c := r.h.suspended[cellID]
+	c := r.h.mu.suspended[cellID]
 	r.h.mu.Unlock()
 	if c == nil {
 		return nil, notAttached(guestloop.ErrOver)
@@ -79,16 +74,14 @@ func notAttached(err error) *runError {
 	return fail(guestabi.ReasonSnapshotExpired, "code mode run is unavailable or expired")
 }
 
-// Abort ends a cell of this run's scope, running or suspended: its calls are cancelled
-// and its state dropped. It gives ErrUnknownRun for an id that is not, or not any
-// more, one of such a cell.
+// Abort is host.Run.Abort.
 func (r *Run) Abort(cellID string) error {
 	r.h.mu.Lock()
-	c := r.h.suspended[cellID]
+	c := r.h.mu.suspended[cellID]
 	r.h.mu.Unlock()
 	if c == nil {
 		r.mu.Lock()
-		c = r.cells[cellID]
+		c = r.mu.cells[cellID]
 		r.mu.Unlock()
 	}
 	if c == nil || !sameScope(r.calls.Scope, c.run.calls.Scope) {

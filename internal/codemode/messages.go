@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"bytes"
@@ -56,11 +56,11 @@ func (c *cell) Message(line []byte) error {
 	}
 	switch letter {
 	case guestabi.MsgCall:
-		n, input, ok := cutNumber(rest, len(c.run.GuestTools))
+		n, input, ok := cutNumber(rest, len(c.run.view.GuestTools))
 		if !ok {
 			return badMessage()
 		}
-		return c.requestCall(request, c.run.GuestTools[n].ID, c.run.GuestTools[n], input, nil)
+		return c.requestCall(request, c.run.view.GuestTools[n].ID, c.run.view.GuestTools[n], input, nil)
 	case guestabi.MsgMember:
 		return c.requestMember(request, rest)
 	case guestabi.MsgUnknown:
@@ -151,14 +151,14 @@ func (c *cell) requestUnknown(request int, rest []byte) error {
 	}
 	var id string
 	bad := json.Unmarshal(pair[0], &id) != nil || string(pair[0]) == "null"
-	if e, ok := c.run.View.Catalog.Lookup(id); ok {
+	if e, ok := c.run.view.Catalog.Lookup(id); ok {
 		// The guest knows this one by its number: it was no string there. Tools of
 		// MCP servers have no number: they are reached through MCP alone.
 		bad = bad || e.Source != catalog.SourceMCP
 		if !bad {
 			c.report.count(func(t *api.Telemetry) { t.CallCount++ })
 			c.run.calls.TraceDenied(&api.ToolCall{ParentID: c.parentID, CellID: c.id, Tool: id})
-			return c.fail(request, c.run.UnknownTool(id))
+			return c.fail(request, c.run.view.UnknownTool(id))
 		}
 	}
 	if bad {
@@ -207,12 +207,12 @@ func (c *cell) requestSearch(request int, rest []byte) error {
 	if err != nil {
 		limit = 0
 	}
-	if limit, err = c.h.searchLimit(limit, unset); err != nil {
+	if limit, err = c.h.SearchLimit(limit, unset); err != nil {
 		var te *api.ToolError
 		errors.As(err, &te)
 		return c.fail(request, te)
 	}
-	found := c.run.View.Catalog.Search(query, limit)
+	found := c.run.view.Catalog.Search(query, limit)
 	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventSearch, CellID: c.id, ParentID: c.parentID})
 	return c.answer(request, catalog.MarshalCompact(found))
 }
@@ -224,9 +224,9 @@ func (c *cell) requestDescribe(request int, rest []byte) error {
 		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: api.CodeInvalidInput})
 	}
 	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
-	d, err := c.run.View.Catalog.Describe(id)
+	d, err := c.run.view.Catalog.Describe(id)
 	if err != nil {
-		return c.fail(request, c.run.UnknownTool(id))
+		return c.fail(request, c.run.view.UnknownTool(id))
 	}
 	return c.answer(request, d)
 }

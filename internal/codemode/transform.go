@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // transform turns TypeScript into JavaScript within the cell's time. The worker
 // process is started by the first call and never for JavaScript.
-func (h *Host) transform(ctx context.Context, source string) (*api.Transformed, *runError) {
+func (h *Runner) transform(ctx context.Context, source string) (*api.Transformed, *runError) {
 	h.transformOnce.Do(func() {
 		if h.transformer = h.o.Transformer; h.transformer != nil {
 			return
