@@ -51,8 +51,7 @@ type Host struct {
 	d        *dispatch.Dispatcher
 	programs *codemode.Runner
 	cfg      api.CodeModeConfig
-	layers   []catalog.Layer
-	sandbox  *catalog.Layer
+	rules    rules
 	builder  *toolset.Builder
 
 	engineMu sync.Mutex
@@ -111,7 +110,8 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 		ApprovalTTL: h.o.ApprovalTTL, ApprovalMessage: h.ApprovalMessage, MaxSuspendedPerSender: h.o.MaxSuspendedPerSender,
 		MaxRunningCells: h.o.MaxRunningCells, MaxCalls: h.o.MaxCalls, MaxParkedBytes: int(h.o.MaxHeldBytes / parkedShare),
 	})
-	if err := h.buildPolicy(); err != nil {
+	var err error
+	if h.rules, err = newRules(&h.o); err != nil {
 		return nil, err
 	}
 	tools, err := h.builder.Build(ctx, toolset.Parts{Plugins: h.o.Plugins, Servers: toolServers(h.o.MCP), Lock: h.o.Lock})
@@ -123,21 +123,42 @@ func New(ctx context.Context, o *Options) (*Host, error) {
 	return h, nil
 }
 
-func (h *Host) buildPolicy() error {
-	base, err := catalog.NewLayer("tools", catalog.Policy{Allow: h.o.Allow, Deny: h.o.Deny})
+// rules are the layers of Options.Allow, Deny and Sandbox.
+type rules struct {
+	all     catalog.Layer
+	sandbox *catalog.Layer // of sandboxed runs; nil for none
+}
+
+func newRules(o *Options) (rules, error) {
+	all, err := catalog.NewLayer("tools", catalog.Policy{Allow: o.Allow, Deny: o.Deny})
 	if err != nil {
-		return &api.ConfigError{Faults: []api.Fault{{Key: "tools", Message: err.Error()}}}
+		return rules{}, &api.ConfigError{Faults: []api.Fault{{Key: "tools", Message: err.Error()}}}
 	}
-	h.layers = []catalog.Layer{base}
-	s := h.o.Sandbox
-	if s.Allow != nil || s.AlsoAllow != nil || s.Deny != nil {
-		l, err := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: s.Allow, Deny: s.Deny}, s.AlsoAllow)
+	s := o.Sandbox
+	if s.Allow == nil && s.AlsoAllow == nil && s.Deny == nil {
+		return rules{all: all}, nil
+	}
+	sandbox, err := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: s.Allow, Deny: s.Deny}, s.AlsoAllow)
+	if err != nil {
+		return rules{}, &api.ConfigError{Faults: []api.Fault{{Key: "tools.sandbox", Message: err.Error()}}}
+	}
+	return rules{all, &sandbox}, nil
+}
+
+// of gives the layers of a run.
+func (rs *rules) of(o *RunOptions) ([]catalog.Layer, error) {
+	layers := []catalog.Layer{rs.all}
+	if o.Sandboxed && rs.sandbox != nil {
+		layers = append(layers, *rs.sandbox)
+	}
+	if o.Allow != nil || o.Deny != nil {
+		l, err := catalog.NewLayer("run", catalog.Policy{Allow: o.Allow, Deny: o.Deny})
 		if err != nil {
-			return &api.ConfigError{Faults: []api.Fault{{Key: "tools.sandbox", Message: err.Error()}}}
+			return nil, &api.ConfigError{Faults: []api.Fault{{Key: "run", Message: err.Error()}}}
 		}
-		h.sandbox = &l
+		layers = append(layers, l)
 	}
-	return nil
+	return layers, nil
 }
 
 // loadEngine loads the engine at the first use. A failure is not kept: after

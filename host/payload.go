@@ -172,7 +172,7 @@ func (r *Run) Answer(ctx context.Context, call api.ModelCall) (*api.ModelAnswer,
 		call.Arguments = json.RawMessage("{}")
 	}
 	if r.Active() {
-		return r.answerControl(ctx, call)
+		return answerControl(ctx, r, call)
 	}
 	surface := r.Surface()
 	i := slices.IndexFunc(surface, func(d api.ToolDefinition) bool { return d.Name == call.Name })
@@ -192,7 +192,7 @@ func (r *Run) Answer(ctx context.Context, call api.ModelCall) (*api.ModelAnswer,
 	return &api.ModelAnswer{JSON: res.Value, Attachments: res.Attachments}, nil
 }
 
-func (r *Run) answerControl(ctx context.Context, call api.ModelCall) (*api.ModelAnswer, error) {
+func answerControl(ctx context.Context, r *Run, call api.ModelCall) (*api.ModelAnswer, error) {
 	var res *api.Result
 	var err error
 	switch call.Name {

@@ -36,16 +36,9 @@ type Run struct {
 // tools, as far as every layer of policy lets them pass. When ctx ends, the run
 // is aborted.
 func (h *Host) NewRun(ctx context.Context, o RunOptions) (run *Run, err error) {
-	layers := append([]catalog.Layer(nil), h.layers...)
-	if o.Sandboxed && h.sandbox != nil {
-		layers = append(layers, *h.sandbox)
-	}
-	if o.Allow != nil || o.Deny != nil {
-		l, err := catalog.NewLayer("run", catalog.Policy{Allow: o.Allow, Deny: o.Deny})
-		if err != nil {
-			return nil, &api.ConfigError{Faults: []api.Fault{{Key: "run", Message: err.Error()}}}
-		}
-		layers = append(layers, l)
+	layers, err := h.rules.of(&o)
+	if err != nil {
+		return nil, err
 	}
 	h.mu.Lock()
 	tools, closed := h.tools, h.closed
@@ -181,15 +174,15 @@ func (r *Run) Catalog() []api.CatalogEntry {
 //
 // Like tools.search in a cell it leaves out the tools of MCP servers: SearchMCP has those.
 func (r *Run) Search(query string, limit int) ([]api.CatalogEntry, error) {
-	return r.search(query, limit, r.view.Catalog.Search)
+	return search(r, query, limit, r.view.Catalog.Search)
 }
 
 // SearchMCP is Search over the tools, resources and prompts of MCP servers, as MCP.$search in a cell.
 func (r *Run) SearchMCP(query string, limit int) ([]api.CatalogEntry, error) {
-	return r.search(query, limit, r.view.Catalog.SearchMCP)
+	return search(r, query, limit, r.view.Catalog.SearchMCP)
 }
 
-func (r *Run) search(query string, limit int, top func(string, int) []*catalog.Entry) ([]api.CatalogEntry, error) {
+func search(r *Run, query string, limit int, top func(string, int) []*catalog.Entry) ([]api.CatalogEntry, error) {
 	limit, err := r.h.programs.SearchLimit(limit, limit == 0)
 	if err != nil {
 		return nil, err
