@@ -61,6 +61,22 @@ func BenchmarkWait(b *testing.B) {
 	}
 }
 
+// BenchmarkResume is one parked cell that goes on and yields again: what a suspension and its wait cost without the start
+// and the end of a program.
+func BenchmarkResume(b *testing.B) {
+	r := benchRun(b)
+	res, err := r.Exec(b.Context(), host.ExecInput{Code: "for (;;) await yield_control()"})
+	if err != nil || res.Status != guestabi.StatusWaiting {
+		b.Fatalf("%+v, %v", res, err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if res, err = r.Wait(b.Context(), host.WaitInput{CellID: res.CellID}); err != nil || res.Status != guestabi.StatusWaiting {
+			b.Fatalf("%+v, %v", res, err)
+		}
+	}
+}
+
 func BenchmarkEnforceSurface(b *testing.B) {
 	r := benchRun(b)
 	p := payloads["Anthropic"]

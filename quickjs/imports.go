@@ -140,13 +140,12 @@ func (vm *VM) checkpoint() uint32 {
 		vm.stopFor(contextError(ctx))
 		return 3
 	}
-	if vm.deadline.IsZero() {
+	now := time.Now()
+	if vm.deadline.IsZero() || now.Before(vm.deadline) {
+		vm.slice.share(now)
 		return 0
 	}
-	over := time.Since(vm.deadline)
-	if over < 0 {
-		return 0
-	}
+	over := now.Sub(vm.deadline)
 	vm.stopFor(context.DeadlineExceeded)
 	if over < graceAfterDeadline {
 		return 1

@@ -54,6 +54,7 @@ type VM struct {
 
 	interrupt    atomic.Bool
 	deadline     time.Time
+	slice        slice // of the guest's computing; starts with the first checkpoint of a call
 	interrupted  error // why guest code was stopped
 	dead         bool
 	closed       bool
@@ -198,7 +199,7 @@ func (vm *VM) do(ctx context.Context, op uint64, a args) (uint64, error) {
 	if vm.dead {
 		return 0, ErrClosed
 	}
-	vm.callCtx.Context = ctx
+	vm.callCtx.Context, vm.slice = ctx, slice{}
 	s := vm.stack[:]
 	s[argOp], s[argCtx] = op, uint64(vm.t.ctxPtr)
 	s[argP0], s[argP1], s[argP2] = uint64(a.p0), uint64(a.p1), uint64(a.p2)
