@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
 const (
@@ -94,7 +95,7 @@ func (x *searchIndex) closeNames(owner, tool string) []int32 {
 			bits.OnesCount32(mask&^s.mask) > allowed || bits.OnesCount32(s.mask&^mask) > allowed {
 			continue
 		}
-		if d := editDistance(tool, s.word, allowed); d <= allowed {
+		if d := suggest.Distance(tool, s.word, allowed); d <= allowed {
 			best = append(best, near{int32(doc), d, x.strange(int32(doc), owner)})
 			allowed = max(d, 1) // nothing farther than the closest is of interest
 		}

@@ -1,6 +1,10 @@
 package catalog
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/cloister-wasm/cloister/internal/suggest"
+)
 
 // Bounds on mending typing errors, which walks over the whole vocabulary.
 const (
@@ -80,7 +84,7 @@ func (x *searchIndex) nearest(found *[maxCandidates]candidate, word string) int 
 		errors := 4
 		if d := len(s.word) - len(word); -allowed <= d && d <= allowed && len(word) > 3 &&
 			bits.OnesCount32(mask&^s.mask) <= allowed && bits.OnesCount32(s.mask&^mask) <= allowed {
-			if d := editDistance(word, s.word, allowed); d <= allowed && mayBeTypo(word, s.word, d) {
+			if d := suggest.Distance(word, s.word, allowed); d <= allowed && mayBeTypo(word, s.word, d) {
 				errors = d
 			}
 		}
@@ -134,38 +138,4 @@ func (x *searchIndex) splitInTwo(q *queryTerm, lex *lexicon, word string) bool {
 	x.expand(q, lex, lex.stem(word[:best]), splitWord, false)
 	x.expand(q, lex, lex.stem(word[best:]), splitWord, false)
 	return true
-}
-
-// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b, or returns
-// most+1 when there are more than most. Both are at most maxWordLen bytes.
-func editDistance(a, b string, most int) int {
-	if len(a) > maxWordLen || len(b) > maxWordLen {
-		return most + 1
-	}
-	var rows [3][maxWordLen + 1]uint8
-	before, last, row := &rows[0], &rows[1], &rows[2]
-	for j := range len(b) + 1 {
-		last[j] = uint8(j)
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = uint8(i)
-		least := row[0]
-		for j := 1; j <= len(b); j++ {
-			cost := uint8(1)
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d := min(last[j-1]+cost, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, before[j-2]+1)
-			}
-			row[j] = d
-			least = min(least, d)
-		}
-		if int(least) > most {
-			return most + 1
-		}
-		before, last, row = last, row, before
-	}
-	return int(last[len(b)])
 }

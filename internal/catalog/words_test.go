@@ -105,30 +105,6 @@ func TestStem(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	tests := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "", 1}, {"issue", "issue", 0}, {"isue", "issue", 1}, {"emial", "email", 1}, {"calender", "calendar", 1},
-		{"kuberntes", "kubernetes", 1}, {"repositry", "repository", 1}, {"forcast", "forecast", 1}, {"kitten", "sitting", 3}, {"abc", "xyz", 3}, {"ca", "abc", 3},
-	}
-	for _, test := range tests {
-		if got := editDistance(test.a, test.b, 3); got != test.want {
-			t.Errorf("%s to %s is %d, want %d", test.a, test.b, got, test.want)
-		}
-		if got := editDistance(test.b, test.a, 3); got != test.want {
-			t.Errorf("%s to %s is %d, want %d", test.b, test.a, got, test.want)
-		}
-	}
-	if got := editDistance("aaaaaaaa", "bbbbbbbb", 2); got != 3 {
-		t.Errorf("beyond the bound it is %d, want 3", got)
-	}
-	if got := editDistance(strings.Repeat("a", 41), "a", 2); got != 3 {
-		t.Errorf("for a word that is too long it is %d, want 3", got)
-	}
-}
-
 func TestLexicon(t *testing.T) {
 	lex := theLexicon()
 	for table, n := range map[string]int{"stop": len(lex.stop), "weak": len(lex.weak), "verb": len(lex.verb), "canon": len(lex.canon), "pairs": len(lex.pairs), "alts": len(lex.alts), "first": len(lex.first), "turns": len(lex.turns), "spells": len(lex.spells)} {

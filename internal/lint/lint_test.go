@@ -82,7 +82,7 @@ var arrows = []struct {
 	{"internal/guestloop", []string{"guestabi", "quickjs", "internal/limits"}}, // an event loop of any program: it knows no tools
 	{"internal/guest", []string{"guestabi", "api", "quickjs"}},                 // a machine with a program in it
 	{"internal/declare", []string{"internal/plaintext"}},                       // below all that shows tools to somebody
-	{"internal/catalog", []string{"internal/declare", "internal/plaintext"}},
+	{"internal/catalog", []string{"internal/declare", "internal/plaintext", "internal/suggest"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
 	// The inside of host, from below: what a run sees, the one way to a tool, what runs are made of, programs.
 	{"internal/view", []string{"guestabi", "api", "plugins", "internal/catalog", "internal/mcpapi", "internal/namespace", "internal/plaintext", "internal/schema"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
 // quoteName quotes a name or a string of the data: bounded, one line, no control characters.
@@ -138,7 +139,7 @@ func Suggest(name string, candidates []string) string {
 		if abs(len(got)-len(want)) > allowed {
 			continue
 		}
-		d := distance(want, got)
+		d := suggest.Distance(want, got, allowed)
 		if d > allowed {
 			continue
 		}
@@ -166,31 +167,6 @@ func abs(n int) int {
 		return -n
 	}
 	return n
-}
-
-// distance is the edit distance with swaps of neighbours, over bytes.
-func distance(a, b string) int {
-	prev2 := make([]int, len(b)+1)
-	prev := make([]int, len(b)+1)
-	cur := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
 }
 
 func kindName(k jsontext.Kind) string {
