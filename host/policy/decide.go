@@ -61,11 +61,11 @@ func failClosed(d *host.PolicyDecision, err *error) {
 // decide also gives what the decision was made about.
 func (s *Set) decide(call *host.PolicyCall) (*outcome, *world, types.Record) {
 	w := s.world(call.Scope, call.Tool, types.String(call.Caller))
-	st := s.standing(w)
+	st := s.verdict(w)
 	open := st.openTo(w.principal)
 	record, problem := contextOf(call, open)
 	if problem != "" {
-		if r := blind(open, w); r != nil {
+		if r := needsArguments(open, w); r != nil {
 			o := &outcome{problem: problem, determining: []*rule{r}}
 			o.decision = host.PolicyDecision{Rule: r.Name, Reason: "policies look at the arguments of this call and cannot: " + problem}
 			return o, w, record
@@ -102,9 +102,9 @@ func contextOf(call *host.PolicyCall, open []openRule) (types.Record, string) {
 	return types.NewRecord(m), problem
 }
 
-// blind finds a policy that needs the arguments to decide about this call, whatever
+// needsArguments finds a policy that needs the arguments to decide about this call, whatever
 // it would decide. Nil means that the call can do without them.
-func blind(open []openRule, w *world) *rule {
+func needsArguments(open []openRule, w *world) *rule {
 	for _, o := range open {
 		if o.looks&looksAtArguments == 0 {
 			continue

@@ -12,8 +12,8 @@ import (
 type toolEntities struct {
 	tool, owner, source types.Entity
 
-	once     sync.Once
-	standing *standing
+	once    sync.Once
+	verdict *toolVerdict
 }
 
 func (t *toolEntities) get(uid types.EntityUID) (types.Entity, bool) {
@@ -52,7 +52,7 @@ func newToolEntities(f *host.ToolFacts) *toolEntities {
 // Bounds of a toolCache, more than a catalog usually needs.
 const (
 	maxCachedTools = 32 << 10
-	maxCachedRules = 4 << 20 // that the tools' standings refer to, in all
+	maxCachedRules = 4 << 20 // that the tools' verdicts refer to, in all
 )
 
 // toolCache keeps the entities of tools by all that they are made of: facts that
@@ -110,7 +110,7 @@ func (c *toolCache) get(f *host.ToolFacts) *toolEntities {
 	return t
 }
 
-// spent counts what a standing refers to.
+// spent counts what a verdict refers to.
 func (c *toolCache) spent(rules int) {
 	if c == nil {
 		return

@@ -36,7 +36,7 @@ func (s *Set) Visible(ctx context.Context, scope host.Scope, tool *host.ToolFact
 }
 
 func (s *Set) visible(w *world) host.PolicyDecision {
-	st := s.standing(w)
+	st := s.verdict(w)
 	var known []*rule
 	var unknown []openRule
 	for _, o := range st.openTo(w.principal) {

@@ -40,7 +40,7 @@
 // # Search
 //
 // [Catalog.Search] ranks with BM25 over words, in fields of different weight, with a table of synonyms (synonyms.txt),
-// light stemming and mending of typing errors. testdata/retrieval holds the tools and queries it is judged by;
+// light stemming and spelling correction. testdata/retrieval holds the tools and queries it is judged by;
 // TestRetrieval is the gate. The weights and synonyms were tuned on queries-dev.txt alone; queries-heldout.txt was set apart before
 // any tuning, queries-final.txt written after all of it. Queries, ids, schemas and entries are hostile: all work is bounded, by limits that stand beside the code they
 // bound, and none of them depends on a size that the input declares.

@@ -88,8 +88,8 @@ func (a *Attachments) OfResult(res *api.Result) []api.Attachment {
 }
 
 // contentJSON writes a content item for a guest: as the server sent it, with a
-// handle in place of what is binary. stand is that handle, or why there is none.
-func (a *Attachments) contentJSON(d *Dispatcher, c *api.MCPContent) (out json.RawMessage, stand string, err error) {
+// handle in place of what is binary. placeholder is that handle, or why there is none.
+func (a *Attachments) contentJSON(d *Dispatcher, c *api.MCPContent) (out json.RawMessage, placeholder string, err error) {
 	if c.Data == nil {
 		return c.JSON, "", nil
 	}
@@ -127,18 +127,18 @@ func (a *Attachments) contentJSON(d *Dispatcher, c *api.MCPContent) (out json.Ra
 	return out, text, err
 }
 
-// withoutBinaries puts into structured content, in place of each string that is the base64 of a binary of items, what stands
+// withoutBinaries puts into structured content, in place of each string that is the base64 of a binary of items, a placeholder
 // for that binary: servers write a picture there a second time. All else stays byte for byte. It reads strings and nothing
 // else, so that what is no JSON does it no harm.
-func withoutBinaries(structured json.RawMessage, items []api.MCPContent, stands []string) json.RawMessage {
+func withoutBinaries(structured json.RawMessage, items []api.MCPContent, placeholders []string) json.RawMessage {
 	known := map[string]string{}
 	for i := range items {
 		// What is shorter than what would stand for it costs little, and may be something else that looks the same.
-		if n := base64.StdEncoding.EncodedLen(len(items[i].Data)); stands[i] == "" || n <= len(stands[i]) || n > len(structured) {
+		if n := base64.StdEncoding.EncodedLen(len(items[i].Data)); placeholders[i] == "" || n <= len(placeholders[i]) || n > len(structured) {
 			continue
 		}
 		if text := base64.StdEncoding.EncodeToString(items[i].Data); known[text] == "" {
-			known[text] = stands[i]
+			known[text] = placeholders[i]
 		}
 	}
 	if len(known) == 0 {
@@ -152,14 +152,14 @@ func withoutBinaries(structured json.RawMessage, items []api.MCPContent, stands 
 			return append(out, rest...)
 		}
 		end := stringEnd(rest, start)
-		stand := ""
+		placeholder := ""
 		if after := bytes.TrimLeft(rest[end:], " \t\r\n"); !bytes.HasPrefix(after, []byte(":")) { // names of members stay
-			stand = known[base64Text(rest[start:end])]
+			placeholder = known[base64Text(rest[start:end])]
 		}
-		if stand == "" {
+		if placeholder == "" {
 			out = append(out, rest[:end]...)
 		} else {
-			out = strconv.AppendQuote(append(out, rest[:start]...), stand) // ASCII that needs no escapes
+			out = strconv.AppendQuote(append(out, rest[:start]...), placeholder) // ASCII that needs no escapes
 		}
 		rest = rest[end:]
 	}

@@ -102,18 +102,18 @@ func (c *Call) getPrompt(ctx context.Context, client api.MCPClient) (json.RawMes
 // maxContentItems bounds the items of one result.
 const maxContentItems = 10_000
 
-// contentList writes content items for a guest. Beside them, it gives what stands for the binaries in them.
-func (c *Call) contentList(items []api.MCPContent) (list []json.RawMessage, stands []string, err error) {
+// contentList writes content items for a guest. Beside them, it returns the placeholders for the binaries in them.
+func (c *Call) contentList(items []api.MCPContent) (list []json.RawMessage, placeholders []string, err error) {
 	if len(items) > maxContentItems {
 		return nil, nil, &api.ToolError{Message: fmt.Sprintf("the result has %d content items, more than %d", len(items), maxContentItems), Code: api.CodeToolOutputTooLarge}
 	}
-	list, stands = make([]json.RawMessage, len(items)), make([]string, len(items))
+	list, placeholders = make([]json.RawMessage, len(items)), make([]string, len(items))
 	for i := range items {
-		if list[i], stands[i], err = c.root.files.contentJSON(c.run.d, &items[i]); err != nil {
+		if list[i], placeholders[i], err = c.root.files.contentJSON(c.run.d, &items[i]); err != nil {
 			return nil, nil, &api.ToolError{Message: "the server's result cannot be read", Code: api.CodeInvalidToolResult}
 		}
 	}
-	return list, stands, nil
+	return list, placeholders, nil
 }
 
 // mcpValue is what a cell gets of an MCP tool's result. A failure is thrown.
@@ -129,7 +129,7 @@ func (c *Call) mcpValue(res *api.MCPResult) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	list, stands, err := c.contentList(res.Content)
+	list, placeholders, err := c.contentList(res.Content)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *Call) mcpValue(res *api.MCPResult) (json.RawMessage, error) {
 	return json.Marshal(struct {
 		Structured json.RawMessage   `json:"structuredContent,omitempty"`
 		Content    []json.RawMessage `json:"content"`
-	}{withoutBinaries(res.Structured, res.Content, stands), list})
+	}{withoutBinaries(res.Structured, res.Content, placeholders), list})
 }
 
 // errorText is what a failed tool says.

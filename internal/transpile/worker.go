@@ -121,7 +121,7 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("transpile: %w: %w", ctx.Err(), cause)
 }
 
-// transform holds a slot, which it gives back or leaves to bury.
+// transform holds a slot, which it gives back or leaves to reap.
 func (w *Worker) transform(ctx context.Context, source string) (*Output, error) {
 	for {
 		c, warm, err := w.take(ctx)
@@ -132,16 +132,16 @@ func (w *Worker) transform(ctx context.Context, source string) (*Output, error) 
 		if err == nil {
 			out, outcome, malformed := decodeReply(payload)
 			if malformed != nil {
-				w.bury(c)
+				w.reap(c)
 				return nil, fmt.Errorf("%w: the worker's answer: %w", ErrInternal, malformed)
 			}
 			w.put(c, alive)
 			return out, outcome
 		}
-		cause, err := w.mourn(ctx, c, err)
+		cause, err := w.diagnose(ctx, c, err)
 		switch {
 		case err != nil:
-			w.bury(c)
+			w.reap(c)
 			return nil, err
 		case warm && cause == CauseSignal:
 			// It was ended from outside, perhaps long before it got this source,
@@ -149,14 +149,14 @@ func (w *Worker) transform(ctx context.Context, source string) (*Output, error) 
 			c.dispose()
 			continue
 		}
-		w.bury(c)
+		w.reap(c)
 		return nil, &WorkerDiedError{Cause: cause}
 	}
 }
 
-// mourn finds out why an exchange failed: an error when that was not the end of
+// diagnose finds out why an exchange failed: an error when that was not the end of
 // the process, else the cause of its death.
-func (w *Worker) mourn(ctx context.Context, c *child, failure error) (Cause, error) {
+func (w *Worker) diagnose(ctx context.Context, c *child, failure error) (Cause, error) {
 	switch {
 	case ctx.Err() != nil:
 		return "", ended(ctx)
@@ -225,7 +225,7 @@ func (w *Worker) start(ctx context.Context) (*child, error) {
 	c.idle = time.AfterFunc(w.opts.IdleTimeout, func() { w.expire(c) })
 	c.idle.Stop()
 	if err := c.greet(ctx, h); err != nil {
-		w.bury(c)
+		w.reap(c)
 		if ctx.Err() != nil {
 			return nil, ended(ctx)
 		}
@@ -239,7 +239,7 @@ func (w *Worker) put(c *child, alive bool) {
 	w.mu.Lock()
 	if !alive || w.closed {
 		w.mu.Unlock()
-		w.bury(c)
+		w.reap(c)
 		return
 	}
 	trim(&c.reply)
@@ -249,9 +249,9 @@ func (w *Worker) put(c *child, alive bool) {
 	<-w.slots
 }
 
-// bury disposes of a process in the background and gives its slot back when it
+// reap disposes of a process in the background and gives its slot back when it
 // is gone: the dying count as well.
-func (w *Worker) bury(c *child) {
+func (w *Worker) reap(c *child) {
 	c.kill()
 	w.wg.Go(func() {
 		c.dispose()

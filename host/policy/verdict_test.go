@@ -25,7 +25,7 @@ func (s *Set) plainly(call *host.PolicyCall) *outcome {
 	}
 	record, problem := contextOf(call, all)
 	if problem != "" {
-		if r := blind(all, w); r != nil {
+		if r := needsArguments(all, w); r != nil {
 			return &outcome{decision: host.PolicyDecision{Rule: r.Name}, determining: []*rule{r}}
 		}
 	}

@@ -121,8 +121,8 @@ func (s *Set) evaluate(rs []*rule, w *world, context types.Record) *findings {
 	return f
 }
 
-// standing is what the policies say of a tool before anybody calls it. It is immutable.
-type standing struct {
+// toolVerdict is what the policies say of a tool before anybody calls it, precomputed. It is immutable.
+type toolVerdict struct {
 	// sure are the findings of policies that look at the tool alone: they hold for
 	// every call.
 	sure findings
@@ -138,11 +138,11 @@ type openRule struct {
 	settled bool
 }
 
-// standing finds out how a tool stands, once for each tool.
-func (s *Set) standing(w *world) *standing {
+// verdict finds out what the policies say of a tool, once for each tool.
+func (s *Set) verdict(w *world) *toolVerdict {
 	t := w.tools()
 	t.once.Do(func() {
-		st := &standing{}
+		st := &toolVerdict{}
 		// Nothing of the call's is in this world.
 		nobody := &world{facts: w.facts, tool: t, caller: unknownCaller, resource: w.resource, principal: types.NewEntityUID(typeAgent, "")}
 		var alone []*rule
@@ -158,13 +158,13 @@ func (s *Set) standing(w *world) *standing {
 		}
 		st.sure = *s.evaluate(alone, nobody, types.Record{})
 		w.cache.spent(len(st.open) + len(st.sure.forbids) + len(st.sure.permits) + len(st.sure.failed))
-		t.standing = st
+		t.verdict = st
 	})
-	return t.standing
+	return t.verdict
 }
 
 // openTo gives the open policies that can match a call by this agent.
-func (st *standing) openTo(agent types.EntityUID) []openRule {
+func (st *toolVerdict) openTo(agent types.EntityUID) []openRule {
 	fits := func(o openRule) bool { return o.agent == nil || *o.agent == agent }
 	if !slices.ContainsFunc(st.open, func(o openRule) bool { return !fits(o) }) {
 		return st.open
