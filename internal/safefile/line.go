@@ -7,9 +7,6 @@ import (
 	"io"
 )
 
-// ErrMoreLines reports that what should hold one line, such as a secret, holds more.
-var ErrMoreLines = errors.New("there is more than one line")
-
 // ReadLine reads the one line of a file that holds a secret, at most most bytes and
 // not empty. Its end may be missing; white space may follow. No error quotes it.
 func ReadLine(from io.Reader, most int64) ([]byte, error) {

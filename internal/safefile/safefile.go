@@ -1,5 +1,11 @@
 // Package safefile reads and replaces files that others may change meanwhile: people,
 // other processes, and whoever wants to harm.
+//
+// Which function reads a file says what the file is for. [ReadTrusted] is for files that
+// decide what is trusted, started or allowed: nobody but this user and root can have
+// written them. [ReadSecret] is for secrets, which in addition nobody else can read.
+// [Read] is for files that decide nothing, and [ReadIn] for those of a folder that was
+// opened before.
 package safefile
 
 import (
@@ -28,7 +34,7 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, &FileError{Path: path, Err: ErrNotRegular}
 	}
 	return readAll(f, path, most)
 }
@@ -42,7 +48,7 @@ func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file (%s)", name, kind(info.Mode()))
+		return nil, fmt.Errorf("%w (%s)", &FileError{Path: name, Err: ErrNotRegular}, kind(info.Mode()))
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -50,7 +56,7 @@ func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 	}
 	defer f.Close() // only read from: nothing is lost
 	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
-		return nil, fmt.Errorf("%s changed while it was read", name)
+		return nil, &FileError{Path: name, Err: ErrChanged}
 	}
 	return readAll(f, name, most)
 }
@@ -58,10 +64,16 @@ func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 func readAll(f *os.File, name string, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", name, most)
+		return nil, &FileError{Path: name, Err: tooLarge{most}}
 	}
 	return data, err
 }
+
+// tooLarge is ErrTooLarge with the bound.
+type tooLarge struct{ most int64 }
+
+func (e tooLarge) Error() string      { return fmt.Sprintf("has more than %d bytes", e.most) }
+func (tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 func kind(m fs.FileMode) string {
 	switch {
@@ -128,9 +140,6 @@ func syncDir(dir string) error {
 	_ = d.Sync() // not every file system can; the rename itself has happened
 	return d.Close()
 }
-
-// ErrLocked: somebody else has the lock.
-var ErrLocked = errors.New("locked by another process")
 
 const (
 	firstWait = time.Millisecond
