@@ -30,7 +30,7 @@
 //	    codeMode: { timeoutMs: 20000 },   // or true; package host describes all settings
 //	    allow: ["core", "acme.csv"],  // rules over tool ids, names and owners; absent: all
 //	    deny: ["*:*:delete_*"],       // wins over allow
-//	    sandbox: { tools: { allow: ["core"], alsoAllow: [], deny: [] } },  // for --sandboxed
+//	    sandbox: { tools: { allow: ["cloister:core:*"], alsoAllow: [], deny: [] } },  // for --sandboxed; absent: core tools
 //	  },
 //	  policy: {
 //	    files: ["policies/base.cedar"],  // Cedar; package host/policy describes it. Absent: what the rules let pass is allowed
@@ -62,12 +62,12 @@
 //	    elicit: true,                 // serve asks the client's user, where the client can
 //	  },
 //	  plugins: {
-//	    dirs: ["plugins"],            // relative to this file
-//	    allowUnsignedUnsafe: true,    // plugins of folders have no signature; only in a file that --config names
+//	    dirs: ["plugins"],            // relative to this file; only in a file that --config names
+//	    allowUnsignedUnsafe: true,    // plugins of folders have no signature; likewise
 //	    installed: true,              // false leaves installed plugins out
 //	    trust: "trust.json",          // the trust policy; only in a file that --config names
 //	    lock: "cloister.lock",        // the lock file; one beside this file is found by itself
-//	    config: { "acme.hello": { greeting: "Hi" } },               // what plugins may read
+//	    config: { "acme.hello": { greeting: "Hi" } },               // what plugins may read; only in a file that --config names
 //	    secrets: { "acme.hello": { token: { env: "HELLO_TOKEN" } } },  // or {file: "PATH"}; only in a file that --config names
 //	    http: { allowPrivate: ["127.0.0.0/8"], timeoutMs: 5000, maxResponseBytes: 1048576 },  // allowPrivate: likewise
 //	  },
@@ -75,9 +75,17 @@
 //
 // All faults of the file are reported at once, each with its line. A file that nobody
 // named, which merely lies in the working folder, decides nothing about trust: there
-// trust, secrets, http.allowPrivate, mcp.servers and what opens serve are faults, and allowUnsignedUnsafe does not
-// count. Policies that it names are of its own folder and lower no approval. CLOISTER_CONFIG
-// names a file as --config does.
+// trust, secrets, config, dirs, allowUnsignedUnsafe, http.allowPrivate, mcp.servers, what
+// opens serve and the allow lists of the sandbox are faults, and so is a limit above its
+// default or an approval that could wait longer. Policies that it names are of its own
+// folder and lower no approval. CLOISTER_CONFIG names a file as --config does.
+//
+// Files that decide are read only if nobody else can have written them: the
+// configuration, policies, the trust policy, lock files and mcp.json. They have to be
+// regular files of this user or root which neither group nor others can write to, in a
+// folder of the same kind or with the sticky bit. Tokens and files of secrets must not be
+// readable by others either. The error has the command that mends it, such as chmod go-w
+// FILE. On Windows access lists are not looked at.
 //
 // # Environment
 //

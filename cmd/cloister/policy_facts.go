@@ -133,7 +133,8 @@ func (f *toolFlags) globs(cfg *settings.Settings, facts *host.ToolFacts) (catalo
 	}
 	base, err1 := catalog.NewLayer("tools", catalog.Policy{Allow: cfg.Allow, Deny: cfg.Deny})
 	run, err2 := catalog.NewLayer("run", catalog.Policy{Allow: f.allow, Deny: f.deny})
-	box, err3 := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: cfg.Sandbox.Allow, Deny: cfg.Sandbox.Deny}, cfg.Sandbox.AlsoAllow)
+	sandbox := cfg.SandboxPolicy()
+	box, err3 := catalog.NewSandboxLayer("tools.sandbox", catalog.Policy{Allow: sandbox.Allow, Deny: sandbox.Deny}, sandbox.AlsoAllow)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return catalog.Verdict{}, usageError(err, "")
 	}

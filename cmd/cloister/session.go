@@ -43,7 +43,7 @@ func (f *toolFlags) register(cmd *cobra.Command) {
 	mustComplete(cmd.MarkFlagFilename("lock", "lock"))
 	fs.StringArrayVar(&f.allow, "allow", nil, "only tools that `RULE` matches: an id, a name or an owner, with *; repeatable")
 	fs.StringArrayVar(&f.deny, "deny", nil, "no tools that `RULE` matches; wins over --allow; repeatable")
-	fs.BoolVar(&f.sandboxed, "sandboxed", false, "apply tools.sandbox.tools of the configuration as well")
+	fs.BoolVar(&f.sandboxed, "sandboxed", false, "only core tools, or what tools.sandbox.tools of the configuration allows instead")
 	fs.StringVar(&f.root, "root", "", "let cells read files below the folder `DIR`: adds the tools read_file and list_files")
 	mustComplete(cmd.MarkFlagDirname("root"))
 	for _, name := range []string{"allow", "deny"} {

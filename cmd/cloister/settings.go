@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	cedar "github.com/cloister-wasm/cloister/host/policy"
 	"github.com/cloister-wasm/cloister/host/settings"
@@ -55,7 +56,7 @@ func configFault(wrong *settings.Error) error {
 	if errors.Is(wrong, settings.ErrFound) {
 		hint = "name the file with --config or CLOISTER_CONFIG if you trust whoever wrote it"
 		for i := range wrong.Faults {
-			wrong.Faults[i].Message = "only a file that --config or CLOISTER_CONFIG names may decide this; this one was merely found in the working folder"
+			wrong.Faults[i].Message = strings.Replace(wrong.Faults[i].Message, settings.NamedFile, "a file that --config or CLOISTER_CONFIG names", 1)
 		}
 	}
 	if n := len(wrong.Faults); n > 1 {

@@ -17,10 +17,14 @@
 //
 //	{
 //	  tools: {
-//	    codeMode: { timeoutMs: 20000 },   // or true; package host describes all settings
+//	    codeMode: { timeoutMs: 20000 },   // + or true; package host describes all settings
 //	    allow: ["core", "acme.csv"],      // rules over tool ids, names and owners; absent: all
 //	    deny: ["*:*:delete_*"],           // wins over allow
-//	    sandbox: { tools: { allow: ["core"], alsoAllow: [], deny: [] } },  // for sandboxed runs
+//	    sandbox: { tools: {               // for sandboxed runs
+//	      allow: ["cloister:core:*"],     // * absent: this, the program's own tools
+//	      alsoAllow: [],                  // *
+//	      deny: [],
+//	    } },
 //	  },
 //	  policy: { files: ["policies/base.cedar"] },  // Cedar, see host/policy; absent: what the rules let pass
 //	  mcp: { servers: {                   // * see host/mcp.Server
@@ -31,17 +35,17 @@
 //	    http: "127.0.0.1:7420",           // * absent: standard input and output
 //	    tokens: { ann: { file: "ann.token" } }, approvalTokens: { desk: { env: "DESK_TOKEN" } },  // *
 //	    allowedOrigins: [], allowedHosts: [], instructions: "",  // *
-//	    limits: { maxSessions: 256 },     // see host/gateway.Limits
+//	    limits: { maxSessions: 256 },     // + see host/gateway.Limits
 //	  },
-//	  approvals: { ttlSeconds: 86400, elicit: true },
+//	  approvals: { ttlSeconds: 86400, elicit: true },  // +
 //	  plugins: {
-//	    dirs: ["plugins"], allowUnsignedUnsafe: true,  // development plugins, which nobody has signed
+//	    dirs: ["plugins"], allowUnsignedUnsafe: true,  // * development plugins, which nobody has signed
 //	    installed: true,                  // false leaves installed plugins out
 //	    trust: "trust.json",              // * the trust policy
 //	    lock: "cloister.lock",            // what was agreed to; one beside this file is found by itself
-//	    config: { "acme.hello": { greeting: "Hi" } },
+//	    config: { "acme.hello": { greeting: "Hi" } },  // *
 //	    secrets: { "acme.hello": { token: { env: "HELLO_TOKEN" } } },  // *
-//	    http: { allowPrivate: ["127.0.0.0/8"], timeoutMs: 5000, maxResponseBytes: 1048576 },  // allowPrivate: *
+//	    http: { allowPrivate: ["127.0.0.0/8"], timeoutMs: 5000, maxResponseBytes: 1048576 },  // + allowPrivate: *
 //	  },
 //	}
 //
@@ -53,13 +57,25 @@
 // A file that a program or its user names is trusted as the program is: it starts
 // commands and opens connections. One that nobody named, which merely lies in the
 // working folder ([Settings.Found]), decides nothing about trust, since whoever wrote
-// that folder is unknown: what is marked with * is a fault there, allowUnsignedUnsafe
-// does not count, policies must lie in its own folder and lower no approval, and of its
-// lock file only that counts to which the user's own agrees. Name a file, with
-// [Options].File or the variable CLOISTER_CONFIG, and none is looked for.
+// that folder is unknown: what is marked with * is a fault there, and so is what is
+// marked with + unless it asks for less. So it raises no limit above its default,
+// configures no plugin and makes approvals stricter only. Policies must lie in its own
+// folder and lower no approval, and of its lock file only that counts to which the
+// user's own agrees. Name a file, with [Options].File or the variable CLOISTER_CONFIG,
+// and none is looked for.
 //
 // Secrets are not written into the file but named, as a variable of the environment or
 // a file, and read when they are needed ([Secret]). No error quotes one.
+//
+// # Files that decide
+//
+// The configuration, policies, the trust policy, lock files and the user's own list are
+// read only if nobody else can have written them: a regular file of this user or root,
+// that neither its group nor others can write to, in a folder of which the same is true
+// (or that has the sticky bit). Files of secrets and tokens must not be readable by others
+// either. What is refused is a *[FileError], which names the file and the command that
+// mends it. A pipe or a device is refused at once. On Windows only the kind and the size
+// of a file are looked at: access lists are not read.
 //
 // # The user's own list
 //

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 var (
@@ -67,6 +68,13 @@ func (e *Error) Unwrap() []error {
 	}
 	return []error{host.ErrConfig}
 }
+
+// FileError reports a file that is not used because of what it is or who could have
+// written it: no regular file, one of another user, one that others can change, or a
+// secret that others can read. It names the file, or its folder, and the command that
+// mends it. Errors of files that decide, of this package and of those that it calls,
+// unwrap to one.
+type FileError = safefile.FileError
 
 // ServerListError reports that the user's own list of MCP servers cannot be used.
 type ServerListError struct {

@@ -3,10 +3,10 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/cloister-wasm/cloister/internal/json5"
+	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
 // FileName is the file that is read from the working folder where nobody names another.
@@ -48,8 +48,8 @@ func Locate(file string) (path string, found bool, err error) {
 //
 // The error is an *Error with every fault, a *json5.SyntaxError, ErrRead for a file that
 // cannot be read, or a *ServerListError. A file that was merely found in the working
-// folder decides nothing about trust: settings that would are faults (ErrFound), and
-// plugins.allowUnsignedUnsafe does not count.
+// folder decides nothing about trust: settings that would are faults (ErrFound). Files
+// that others can change are not read: a *FileError.
 func Load(o *Options) (*Settings, error) {
 	if o == nil {
 		o = &Options{}
@@ -91,7 +91,11 @@ func loadFile(file string) (*Settings, error) {
 	}
 	var data []byte
 	if name != "" {
-		if data, err = readFile(name); err != nil {
+		data, err = safefile.ReadTrusted(name, json5.MaxBytes)
+		switch {
+		case errors.Is(err, safefile.ErrTooLarge):
+			return nil, fmt.Errorf("%w: %w: %w", ErrRead, json5.ErrTooLarge, err)
+		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrRead, err)
 		}
 	}
@@ -100,26 +104,10 @@ func loadFile(file string) (*Settings, error) {
 		return nil, err
 	}
 	s.loaded = true
-	if s.Found = found; found {
-		// Whoever wrote a folder that the user happens to stand in does not decide that
-		// code without a signature is trusted, nor anything else about trust.
-		s.Plugins.AllowUnsignedUnsafe = false
-		if len(s.trusting) > 0 {
-			return nil, &Error{Faults: sorted(s.trusting), found: true}
-		}
+	// Whoever wrote a folder that the user happens to stand in does not decide that code
+	// without a signature is trusted, nor anything else about trust.
+	if s.Found = found; found && len(s.trusting) > 0 {
+		return nil, &Error{Faults: sorted(s.trusting), found: true}
 	}
 	return s, nil
-}
-
-// readFile reads at most one byte more than the parser takes.
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read from: nothing is lost
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder, not a file", name)
-	}
-	return io.ReadAll(io.LimitReader(f, json5.MaxBytes+1))
 }

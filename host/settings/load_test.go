@@ -48,9 +48,27 @@ func TestFoundFileDecidesNothingAboutTrust(t *testing.T) {
 		`{serve: {http: "127.0.0.1:1", tokens: {}, approvalTokens: {}}}`:    "serve.http serve.tokens serve.approvalTokens",
 		`{serve: {allowedOrigins: [], allowedHosts: [], instructions: ""}}`: "serve.allowedOrigins serve.allowedHosts serve.instructions",
 		`{serve: {limits: {maxSessions: 5}}, approvals: {elicit: false}}`:   "",
-		`{policy: {files: ["../p.cedar"]}}`:                                 "policy.files",
-		`{policy: {files: ["p.cedar"]}}`:                                    "",
-		`{tools: {allow: ["core"]}, plugins: {dirs: ["x"]}}`:                "",
+		`{approvals: {ttlSeconds: 1}}`:                                      "",
+		`{approvals: {ttlSeconds: 86400}}`:                                  "",
+		`{approvals: {ttlSeconds: 86401}}`:                                  "approvals.ttlSeconds",
+		`{serve: {limits: {maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000, resumeTimeoutMs: 0, approvalWaitMs: 45000}}}`: "",
+		`{serve: {limits: {maxSessions: 257, maxConcurrentExecs: 17, maxRequestBytes: 4194305}}}`:                                                                    "serve.limits.maxSessions serve.limits.maxConcurrentExecs serve.limits.maxRequestBytes",
+		`{serve: {limits: {idleTimeoutMs: 1800001, resumeTimeoutMs: 15001, approvalWaitMs: 0}}}`:                                                                     "serve.limits.idleTimeoutMs serve.limits.resumeTimeoutMs serve.limits.approvalWaitMs",
+		`{tools: {codeMode: {timeoutMs: 10000, memoryLimitBytes: 1048576, maxOutputBytes: 2048}}}`:                                                                   "",
+		`{tools: {codeMode: {timeoutMs: 10001, memoryLimitBytes: 1073741824, maxOutputBytes: 1e9}}}`:                                                                 "tools.codeMode.timeoutMs tools.codeMode.memoryLimitBytes tools.codeMode.maxOutputBytes",
+		`{tools: {codeMode: {maxSnapshotBytes: 1e9, maxPendingToolCalls: 128, snapshotTtlSeconds: 86400, maxSuspendedRuns: 1e4}}}`:                                   "tools.codeMode.maxSnapshotBytes tools.codeMode.maxPendingToolCalls tools.codeMode.snapshotTtlSeconds tools.codeMode.maxSuspendedRuns",
+		`{tools: {codeMode: {searchDefaultLimit: 49, maxSearchLimit: 500}}}`:                                                                                         "tools.codeMode.searchDefaultLimit tools.codeMode.maxSearchLimit",
+		`{tools: {codeMode: false}}`:                                         "",
+		`{tools: {sandbox: {tools: {deny: ["core"]}}}}`:                      "",
+		`{tools: {sandbox: {tools: {allow: ["*"], alsoAllow: ["*"]}}}}`:      "tools.sandbox.tools.allow tools.sandbox.tools.alsoAllow",
+		`{plugins: {config: {"a.b": {x: 1}}, dirs: ["p"], installed: true}}`: "plugins.config plugins.dirs",
+		`{plugins: {allowUnsignedUnsafe: true}}`:                             "plugins.allowUnsignedUnsafe",
+		`{plugins: {allowUnsignedUnsafe: false, installed: false}}`:          "",
+		`{plugins: {http: {timeoutMs: 30000, maxResponseBytes: 4194304}}}`:   "",
+		`{plugins: {http: {timeoutMs: 30001, maxResponseBytes: 4194305}}}`:   "plugins.http.timeoutMs plugins.http.maxResponseBytes",
+		`{policy: {files: ["../p.cedar"]}}`:                                  "policy.files",
+		`{policy: {files: ["p.cedar"]}}`:                                     "",
+		`{tools: {allow: ["core"], deny: ["*"]}}`:                            "",
 	} {
 		inFolder(t, map[string]string{settings.FileName: text})
 		s, err := settings.Load(nil)
@@ -80,13 +98,18 @@ func TestFoundFileDecidesNothingAboutTrust(t *testing.T) {
 	}
 }
 
-func TestFoundFileLetsNothingUnsignedIn(t *testing.T) {
-	inFolder(t, map[string]string{settings.FileName: `{plugins: {dirs: ["p"], allowUnsignedUnsafe: true}}`})
-	for file, want := range map[string]bool{"": false, settings.FileName: true} {
-		s, err := settings.Load(&settings.Options{File: file})
-		if err != nil || s.Plugins.AllowUnsignedUnsafe != want {
-			t.Errorf("file %q: %+v, %v", file, s, err)
-		}
+// Each fault says where it is, and what would make the setting count.
+func TestFoundFileSaysWhereAndWhy(t *testing.T) {
+	inFolder(t, map[string]string{settings.FileName: "{\n  approvals: { ttlSeconds: 90000 },\n  plugins: {\n    dirs: [\"p\"], allowUnsignedUnsafe: true,\n  },\n}\n"})
+	_, err := settings.Load(nil)
+	want := "cloister.json5:2:28: approvals.ttlSeconds: only a file that somebody named may raise this above the default, 86400; this one was merely found in the working folder\n" +
+		"cloister.json5:4:11: plugins.dirs: only a file that somebody named may decide this; this one was merely found in the working folder\n" +
+		"cloister.json5:4:39: plugins.allowUnsignedUnsafe: only a file that somebody named may decide this; this one was merely found in the working folder"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if s, err := settings.Load(&settings.Options{File: settings.FileName}); err != nil || !s.Plugins.AllowUnsignedUnsafe {
+		t.Errorf("named: %+v, %v", s, err)
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 type Plugins struct {
 	// Dirs are folders of development plugins, or of several of them.
 	Dirs []string
-	// AllowUnsignedUnsafe lets plugins of folders in, which nobody has signed. In a file
-	// that was merely found it does not count.
+	// AllowUnsignedUnsafe lets plugins of folders in, which nobody has signed.
 	AllowUnsignedUnsafe bool
 	// NoInstalled leaves installed plugins out.
 	NoInstalled bool
@@ -34,8 +33,12 @@ type Plugins struct {
 func (s *Settings) readPlugins(r *reader) keys {
 	p := &s.Plugins
 	return keys{
-		"dirs":                r.strings(&p.Dirs, forms.NotEmpty),
-		"allowUnsignedUnsafe": r.boolean(&p.AllowUnsignedUnsafe),
+		"dirs": r.trusted(r.strings(&p.Dirs, forms.NotEmpty)),
+		"allowUnsignedUnsafe": func(n *json5.Node, path string) {
+			if r.boolean(&p.AllowUnsignedUnsafe)(n, path); p.AllowUnsignedUnsafe {
+				r.onlyNamed(n, path)
+			}
+		},
 		"installed": func(n *json5.Node, path string) {
 			installed := true
 			r.boolean(&installed)(n, path)
@@ -49,9 +52,9 @@ func (s *Settings) readPlugins(r *reader) keys {
 				r.onlyNamed(n, path)
 			}
 		},
-		"config": r.byPlugin(func(id string, n *json5.Node, path string) {
+		"config": r.trusted(r.byPlugin(func(id string, n *json5.Node, path string) {
 			p.readValues(r, id, n, path)
-		}),
+		})),
 		"secrets": r.trusted(r.byPlugin(func(id string, n *json5.Node, path string) {
 			p.readSecrets(r, id, n, path)
 		})),
@@ -59,8 +62,8 @@ func (s *Settings) readPlugins(r *reader) keys {
 			p.HTTP = &plugins.HTTPOptions{}
 			r.object(n, path, keys{
 				"allowPrivate":     r.trusted(r.prefixes(&p.HTTP.AllowPrivate)),
-				"timeoutMs":        r.count(1, maxHTTPTimeoutMs, func(n int) { p.HTTP.Timeout = time.Duration(n) * time.Millisecond }),
-				"maxResponseBytes": r.count(1, maxHTTPBytes, func(n int) { p.HTTP.MaxResponseBytes = n }),
+				"timeoutMs":        r.upTo(int(defaultHTTPTimeout/time.Millisecond), r.count(1, maxHTTPTimeoutMs, func(n int) { p.HTTP.Timeout = time.Duration(n) * time.Millisecond })),
+				"maxResponseBytes": r.upTo(defaultHTTPMaxBytes, r.count(1, maxHTTPBytes, func(n int) { p.HTTP.MaxResponseBytes = n })),
 			})
 		},
 	}

@@ -26,7 +26,7 @@ func TestPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &c.Plugins
-	if !p.NoInstalled || p.Trust != filepath.Join(dir, "trust.json") || p.Lock != "/abs/x.lock" || len(c.trusting) != 4 {
+	if !p.NoInstalled || p.Trust != filepath.Join(dir, "trust.json") || p.Lock != "/abs/x.lock" || len(c.trusting) != 5 {
 		t.Errorf("got %+v", p)
 	}
 	s := p.Services()

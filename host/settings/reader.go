@@ -51,19 +51,6 @@ func (r *reader) fault(pos json5.Pos, key, format string, args ...any) {
 	r.faults = append(r.faults, Fault{r.root.File(), pos.Line, pos.Column, key, fmt.Sprintf(format, args...)})
 }
 
-// trusted notes that the setting counts in a file that the user named, only.
-func (r *reader) trusted(read keyReader) keyReader {
-	return func(n *json5.Node, path string) {
-		r.onlyNamed(n, path)
-		read(n, path)
-	}
-}
-
-func (r *reader) onlyNamed(n *json5.Node, path string) {
-	r.trusting = append(r.trusting, Fault{r.root.File(), n.Pos.Line, n.Pos.Column, path,
-		"only a file that somebody named may decide this; this one was merely found in the working folder"})
-}
-
 // object reads the members of an object.
 func (r *reader) object(n *json5.Node, path string, known keys) {
 	if n.Kind != json5.Object {

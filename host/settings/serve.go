@@ -36,7 +36,13 @@ type Approvals struct {
 // somebody in counts in a file that the user named, only.
 func (s *Settings) readServe(r *reader) keys {
 	c := &s.Serve
-	whole := func(to *int, most int) keyReader { return r.count(1, most, func(n int) { *to = n }) }
+	def := serveLimits()
+	whole := func(to *int, def, most int) keyReader {
+		return r.upTo(def, r.count(1, most, func(n int) { *to = n }))
+	}
+	millis := func(to *time.Duration, def time.Duration, least, most int) keyReader {
+		return r.upTo(int(def/time.Millisecond), r.count(least, most, func(n int) { *to = time.Duration(n) * time.Millisecond }))
+	}
 	return keys{
 		"http":           r.trusted(r.text(&c.HTTP, forms.Address)),
 		"tokens":         r.trusted(r.tokens(&c.Tokens)),
@@ -45,28 +51,33 @@ func (s *Settings) readServe(r *reader) keys {
 		"allowedHosts":   r.trusted(r.strings(&c.AllowedHosts, forms.NotEmpty)),
 		"instructions":   r.trusted(r.text(&c.Instructions, forms.Text)),
 		"limits": r.section(keys{
-			"maxSessions":        whole(&c.Limits.MaxSessions, 100_000),
-			"maxConcurrentExecs": whole(&c.Limits.MaxConcurrentExecs, 1024),
-			"maxRequestBytes":    whole(&c.Limits.MaxRequestBytes, 64<<20),
-			"resumeTimeoutMs": r.count(0, 3600*1000, func(n int) {
-				if c.Limits.ResumeTimeout = time.Duration(n) * time.Millisecond; n == 0 {
+			"maxSessions":        whole(&c.Limits.MaxSessions, def.MaxSessions, 100_000),
+			"maxConcurrentExecs": whole(&c.Limits.MaxConcurrentExecs, def.MaxConcurrentExecs, 1024),
+			"maxRequestBytes":    whole(&c.Limits.MaxRequestBytes, def.MaxRequestBytes, 64<<20),
+			"resumeTimeoutMs": func(n *json5.Node, path string) {
+				millis(&c.Limits.ResumeTimeout, def.ResumeTimeout, 0, 3600*1000)(n, path)
+				if c.Limits.ResumeTimeout == 0 {
 					c.Limits.ResumeTimeout = -1 // for the gateway zero means the default
 				}
-			}),
-			"approvalWaitMs": r.count(0, 3600*1000, func(n int) {
-				if c.Limits.ApprovalWait = time.Duration(n) * time.Millisecond; n == 0 {
+			},
+			"approvalWaitMs": func(n *json5.Node, path string) {
+				millis(&c.Limits.ApprovalWait, def.ApprovalWait, 0, 3600*1000)(n, path)
+				if c.Limits.ApprovalWait == 0 {
 					c.Limits.ApprovalWait = -1 // likewise
+					r.onlyNamed(n, path)       // as long as the client waits is longer than the default
 				}
-			}),
-			"idleTimeoutMs": r.count(1000, 7*24*3600*1000, func(n int) { c.Limits.IdleTimeout = time.Duration(n) * time.Millisecond }),
+			},
+			"idleTimeoutMs": millis(&c.Limits.IdleTimeout, def.IdleTimeout, 1000, 7*24*3600*1000),
 		}),
 	}
 }
 
-// readApprovals is the shape of the section `approvals`.
+// readApprovals is the shape of the section `approvals`. A file that was merely found
+// can make approvals stricter: a shorter wait, and no questions by way of the client,
+// so that only the approvals endpoint is left. Neither lets a call pass.
 func (s *Settings) readApprovals(r *reader) keys {
 	return keys{
-		"ttlSeconds": r.count(1, 7*24*3600, func(n int) { s.Approvals.TTL = time.Duration(n) * time.Second }),
+		"ttlSeconds": r.upTo(int(defaultApprovalTTL/time.Second), r.count(1, 7*24*3600, func(n int) { s.Approvals.TTL = time.Duration(n) * time.Second })),
 		"elicit": func(n *json5.Node, path string) {
 			elicit := true
 			r.boolean(&elicit)(n, path)

@@ -22,7 +22,7 @@ type Settings struct {
 	CodeModeOff bool
 	// Allow and Deny are tools.allow and tools.deny; a nil Allow allows all.
 	Allow, Deny []string
-	// Sandbox is tools.sandbox.tools.
+	// Sandbox is tools.sandbox.tools as the file has it; see SandboxPolicy.
 	Sandbox host.SandboxPolicy
 	// Plugins, Serve and Approvals are the sections of these names.
 	Plugins   Plugins
@@ -87,8 +87,8 @@ func (s *Settings) root(r *reader) keys {
 			"deny":     r.rules(&s.Deny),
 			"sandbox": r.section(keys{
 				"tools": r.section(keys{
-					"allow":     r.rules(&s.Sandbox.Allow),
-					"alsoAllow": r.rules(&s.Sandbox.AlsoAllow),
+					"allow":     r.trusted(r.rules(&s.Sandbox.Allow)), // in place of the default, which is narrow
+					"alsoAllow": r.trusted(r.rules(&s.Sandbox.AlsoAllow)),
 					"deny":      r.rules(&s.Sandbox.Deny),
 				}),
 			}),
@@ -121,6 +121,7 @@ func (s *Settings) readCodeMode(r *reader) keyReader {
 			r.hostFaults(n, path, err)
 			return
 		}
+		r.limitsOf(n, path)
 		enabled := n
 		if n.Kind == json5.Object {
 			enabled = n.Lookup("enabled")

@@ -123,7 +123,7 @@ func (s *Setup) hostOptions() host.Options {
 	if s.o.CodeMode != nil {
 		h.CodeMode = *s.o.CodeMode
 	}
-	h.Allow, h.Deny, h.Sandbox = cfg.Allow, cfg.Deny, cfg.Sandbox
+	h.Allow, h.Deny, h.Sandbox = cfg.Allow, cfg.Deny, cfg.SandboxPolicy()
 	h.CacheDir = cmp.Or(h.CacheDir, cfg.Places.EngineCache())
 	h.ApprovalTTL = cmp.Or(h.ApprovalTTL, cfg.Approvals.TTL)
 	g := s.o.Gateway

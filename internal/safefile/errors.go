@@ -15,6 +15,8 @@ var (
 	// ErrNotRegular reports a pipe, a socket, a device or a folder where a file should be.
 	// Nothing was read of it, and nobody waited for its other end.
 	ErrNotRegular = errors.New("is not a regular file")
+	// errFolder is the ErrNotRegular that people make.
+	errFolder = notRegular("is a folder, not a file")
 	// ErrTooLarge reports a file that has more bytes than may be read of it.
 	ErrTooLarge = errors.New("has more bytes than are read")
 	// ErrChanged reports that a name meant another file when it was opened than when it was
@@ -30,6 +32,12 @@ var (
 	// ErrLinks reports symbolic links that go around in a circle, or too many of them.
 	ErrLinks = errors.New("is reached by too many symbolic links")
 )
+
+// notRegular is ErrNotRegular that says what is there instead.
+type notRegular string
+
+func (e notRegular) Error() string      { return string(e) }
+func (notRegular) Is(target error) bool { return target == ErrNotRegular }
 
 // FileError reports a file that is not used because of what it is, or of who could have
 // written it. Its text names the file, says why, and how to mend it.

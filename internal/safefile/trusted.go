@@ -1,6 +1,9 @@
 package safefile
 
-import "io"
+import (
+	"fmt"
+	"os"
+)
 
 // ReadTrusted reads a regular file, at most most bytes, that decides something: what is
 // trusted, started or allowed. What it says counts only if nobody else can have said it,
@@ -38,6 +41,9 @@ func readChecked(path string, most int64, secret bool) ([]byte, error) {
 	return readAll(f, path, most)
 }
 
+// OpenSecret opens what ReadSecret would read. Whoever reads it bounds what is read.
+func OpenSecret(path string) (*os.File, error) { return openChecked(path, true) }
+
 // ReadSecretLine is ReadSecret and ReadLine: the one line of a secret's file.
 func ReadSecretLine(path string, most int64) ([]byte, error) {
 	f, err := openChecked(path, true)
@@ -45,5 +51,9 @@ func ReadSecretLine(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() // only read from: nothing is lost
-	return ReadLine(io.Reader(f), most)
+	line, err := ReadLine(f, most)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return line, nil
 }

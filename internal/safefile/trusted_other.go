@@ -15,6 +15,9 @@ func openChecked(path string, _ bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info.IsDir() {
+		return nil, &FileError{Path: path, Err: errFolder}
+	}
 	if !info.Mode().IsRegular() {
 		return nil, &FileError{Path: path, Err: ErrNotRegular}
 	}

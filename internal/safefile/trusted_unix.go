@@ -64,6 +64,9 @@ func openEntry(path string, secret bool) (f *os.File, next string, err error) {
 		}
 		return nil, next, nil
 	}
+	if uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR {
+		return nil, "", &FileError{Path: path, Err: errFolder}
+	}
 	return nil, "", &FileError{Path: path, Err: ErrNotRegular}
 }
 
