@@ -117,7 +117,7 @@ func heldBySomebody(file string) bool {
 }
 
 func readServing(file string) (*approvalsServer, error) {
-	data, err := safefile.Read(file, maxServingFile)
+	data, err := safefile.ReadTrusted(file, maxServingFile)
 	if err != nil {
 		return nil, err
 	}

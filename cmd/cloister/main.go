@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/cloister-wasm/cloister/host/settings"
 )
 
 func main() {
@@ -38,9 +40,12 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return code
 	}
 	hint := ""
-	if ee != nil {
+	var file *settings.FileError
+	switch {
+	case errors.As(err, &file) && file.Mend != "": // the text says how to mend it
+	case ee != nil:
 		hint = ee.hint
-	} else {
+	default:
 		hint = "see " + cmd.CommandPath() + " --help"
 	}
 	a.complain(err.Error(), hint)

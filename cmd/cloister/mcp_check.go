@@ -89,7 +89,10 @@ func (a *app) probe(ctx context.Context, s *mcp.Server) (report *mcp.Report, err
 
 // probeHint says what may mend a server that cannot be used.
 func probeHint(s *mcp.Server, err error) string {
+	var file *settings.FileError
 	switch {
+	case errors.As(err, &file) && file.Mend != "":
+		return file.Mend
 	case errors.Is(err, mcp.ErrSecret):
 		return "set it, or give another source in the configuration"
 	case errors.Is(err, mcp.ErrAuthorization) && s.OAuth == nil:

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/namespace"
+	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
 	"github.com/cloister-wasm/cloister/plugins/trust"
@@ -160,12 +159,7 @@ func keyPolicy(artifact *bundle.Artifact, publicKey string) *trust.Policy {
 
 // readPublicKey reads a public key and checks its form.
 func readPublicKey(name string) (string, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", usageError(fmt.Errorf("--key: %w", err), "")
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, settings.MaxSecretBytes))
+	text, err := safefile.ReadTrusted(name, settings.MaxSecretBytes)
 	if err != nil {
 		return "", usageError(fmt.Errorf("--key: %w", err), "")
 	}

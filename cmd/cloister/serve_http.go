@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ func ensureToken(path string) (token string, made bool, err error) {
 
 // readToken reads the one line of a token's file.
 func readToken(path string) (string, error) {
-	data, err := safefile.Read(path, maxBearerFile)
+	data, err := safefile.ReadSecret(path, maxBearerFile)
 	if err != nil {
 		return "", err
 	}
@@ -83,14 +82,6 @@ func readToken(path string) (string, error) {
 		return "", usageError(fmt.Errorf("%s holds no bearer token: one word of %d characters or more", path, gateway.MinTokenBytes), "remove the file, and one is made")
 	}
 	return token, nil
-}
-
-// warnOfReaders warns of a token that others can read.
-func (s *service) warnOfReaders(path string) {
-	info, err := os.Stat(path)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		s.log.Warn("other users can read this token; chmod 600 mends it", "file", path)
-	}
 }
 
 // tokens gives the tokens of one kind, by name, and the file of the one that a person
@@ -119,7 +110,6 @@ func (s *service) tokens(flag, name string, configured map[string]settings.Secre
 		return nil, "", usageError(fmt.Errorf("the configuration has a token called %s, which is the name of the one in %s", name, path), "give it another name")
 	}
 	out[name] = token
-	s.warnOfReaders(path)
 	if made {
 		s.log.Info("made a bearer token", "name", name, "file", path)
 	}

@@ -76,7 +76,7 @@ func (a *app) addTrust(f *trustAddFlags, name string) (err error) {
 		return err
 	}
 	if f.root != "" {
-		if p.TrustedRoot, err = safefile.Read(f.root, trust.MaxPolicyBytes); err != nil {
+		if p.TrustedRoot, err = safefile.ReadTrusted(f.root, trust.MaxPolicyBytes); err != nil {
 			return usageError(fmt.Errorf("--trusted-root: %w", err), "")
 		}
 	}

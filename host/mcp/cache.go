@@ -97,7 +97,7 @@ func (c *cache) load(u *upstream) *toolList {
 		u.m.o.Logger.Warn("MCP cache is not used", "error", err)
 		return nil
 	}
-	data, err := safefile.Read(path, maxCacheBytes)
+	data, err := safefile.ReadTrusted(path, maxCacheBytes)
 	if os.IsNotExist(err) {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (c *cache) failedLately(u *upstream) bool {
 		return false
 	}
 	path, key := c.failurePath(&u.cfg)
-	data, err := safefile.Read(path, maxFailureBytes)
+	data, err := safefile.ReadTrusted(path, maxFailureBytes)
 	if os.IsNotExist(err) {
 		return false
 	}

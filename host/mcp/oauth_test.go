@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/cloister-wasm/cloister/internal/egress"
+	"github.com/cloister-wasm/cloister/internal/safefile"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -204,5 +205,29 @@ func TestMetadataStaysPublic(t *testing.T) {
 	}
 	if reached.Load() {
 		t.Error("the server inside was reached")
+	}
+}
+
+// A token that others could have read or planted is not used.
+func TestTokensOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes of files")
+	}
+	store := FileTokens{Dir: filepath.Join(t.TempDir(), "tokens")}
+	if err := store.Save("key", []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for mode, want := range map[os.FileMode]error{0o600: nil, 0o644: safefile.ErrReadable, 0o622: safefile.ErrWritable} {
+		if err := os.Chmod(files[0], mode); err != nil {
+			t.Fatal(err)
+		}
+		data, err := store.Load("key")
+		if !errors.Is(err, want) || (want == nil) != (string(data) == "secret") {
+			t.Errorf("%04o: %q, %v", mode, data, err)
+		}
 	}
 }

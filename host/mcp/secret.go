@@ -28,7 +28,8 @@ type Value struct {
 	Text string
 	// Env names a variable of the host's environment.
 	Env string
-	// File is the absolute path of a file that holds the value; white space at its end is dropped.
+	// File is the absolute path of a file that holds the value; white space at its end is
+	// dropped. Others must not be able to read it or to change it.
 	File string
 	// Command is a program and its arguments, whose standard output is the value. It has
 	// 30 seconds and 64 KiB; white space at its end is dropped.
@@ -63,6 +64,9 @@ func (v Value) empty() bool {
 // resolve gets the value. Errors name its source and never its content.
 func (v Value) resolve(ctx context.Context) (string, error) {
 	raw, err := v.source(ctx)
+	if errors.As(err, new(*safefile.FileError)) { // which names the file
+		return "", fmt.Errorf("%w: %w", ErrSecret, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %s: %w", ErrSecret, v, err)
 	}
@@ -90,7 +94,7 @@ func (v Value) source(ctx context.Context) (string, error) {
 		}
 		return s, nil
 	case v.File != "":
-		data, err := safefile.Read(v.File, maxSecretBytes)
+		data, err := safefile.ReadSecret(v.File, maxSecretBytes)
 		if err != nil {
 			return "", err
 		}

@@ -43,7 +43,7 @@ func (f FileTokens) Load(key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := safefile.Read(path, maxTokenBytes)
+	data, err := safefile.ReadSecret(path, maxTokenBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

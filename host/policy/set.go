@@ -64,7 +64,7 @@ func Load(files ...string) (*Set, error) {
 	var sets []*Set
 	failed := &Error{}
 	for _, file := range files {
-		text, err := safefile.Read(file, MaxSourceBytes)
+		text, err := safefile.ReadTrusted(file, MaxSourceBytes)
 		if err != nil {
 			failed.Faults = append(failed.Faults, Fault{File: file, Message: err.Error()})
 			failed.cause = err

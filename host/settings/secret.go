@@ -3,8 +3,11 @@ package settings
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/cloister-wasm/cloister/internal/safefile"
 	"github.com/cloister-wasm/cloister/plugins"
@@ -18,7 +21,8 @@ const MaxSecretBytes = 16 << 10
 type Secret struct {
 	// Env is the name of the variable.
 	Env string
-	// File holds the secret as its one line.
+	// File holds the secret as its one line. It is read
+	// only if nobody else can read it or change it; the error is a *FileError else.
 	File string
 }
 
@@ -32,16 +36,31 @@ func (s Secret) Read() (string, error) {
 		}
 		return value, nil
 	}
-	f, err := os.Open(s.File)
-	if err != nil {
-		return "", err
+	value, err := safefile.ReadSecretLine(s.File, MaxSecretBytes)
+	return string(value), err
+}
+
+// CheckSecrets looks at the files of plugins' secrets, and reads none of them. A file
+// that others can read or change is an error, which unwraps to a *FileError; of one that
+// is not there the plugin hears when it asks. Without this check nobody but a plugin
+// would be told.
+func (s *Settings) CheckSecrets() error {
+	for _, plugin := range slices.Sorted(maps.Keys(s.Plugins.Secrets)) {
+		secrets := s.Plugins.Secrets[plugin]
+		for _, name := range slices.Sorted(maps.Keys(secrets)) {
+			if secrets[name].File == "" {
+				continue
+			}
+			f, err := safefile.OpenSecret(secrets[name].File)
+			if errors.As(err, new(*FileError)) {
+				return fmt.Errorf("%s: %w", join(join("plugins.secrets", plugin), name), err)
+			}
+			if err == nil {
+				_ = f.Close() // only looked at
+			}
+		}
 	}
-	defer f.Close() // only read from: nothing is lost
-	value, err := safefile.ReadLine(f, MaxSecretBytes)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", s.File, err)
-	}
-	return string(value), nil
+	return nil
 }
 
 // Services are what the host functions of plugins work with, as the section says:

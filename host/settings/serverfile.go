@@ -89,7 +89,7 @@ func (f ServerFile) change(edit func(*document) ([]byte, error)) (err error) {
 	} else if mode, err = f.follow(); err != nil {
 		return err
 	}
-	before, err := safefile.Read(f.Path, json5.MaxBytes)
+	before, err := safefile.ReadTrusted(f.Path, json5.MaxBytes)
 	if f.User && errors.Is(err, fs.ErrNotExist) {
 		before, err = []byte("{\n  \"servers\": {}\n}\n"), nil
 	}

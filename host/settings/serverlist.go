@@ -32,7 +32,7 @@ func (s *Settings) addServerList() error {
 
 // readServerList reads a user's own list. Where there is none, there are no servers.
 func readServerList(path string) ([]Server, error) {
-	data, err := safefile.Read(path, json5.MaxBytes)
+	data, err := safefile.ReadTrusted(path, json5.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

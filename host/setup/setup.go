@@ -101,8 +101,11 @@ func (s *Setup) makeHost(ctx context.Context) error {
 	return at(StepHost, err)
 }
 
-// loadParts loads the lock file and the plugins.
+// loadParts checks the files of secrets, and loads the lock file and the plugins.
 func (o *Options) loadParts(ctx context.Context) (*parts, error) {
+	if err := o.Settings.CheckSecrets(); err != nil {
+		return nil, at(StepSettings, err)
+	}
 	l, err := LoadLock(o.Settings)
 	if err != nil {
 		return nil, at(StepLock, err)

@@ -13,7 +13,7 @@ import (
 // Load reads a lock file. A missing file is fs.ErrNotExist, one with mistakes a [*FileError]; whether a missing file means
 // an empty one is for the caller to say.
 func Load(path string) (*File, error) {
-	data, err := safefile.Read(path, MaxBytes)
+	data, err := safefile.ReadTrusted(path, MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the lock file: %w", err)
 	}

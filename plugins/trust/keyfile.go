@@ -30,15 +30,19 @@ func WriteKeys(base string, private, public []byte) error {
 	return nil
 }
 
-// LoadKeyFile reads a private key from a file, see [LoadKey].
+// LoadKeyFile reads a private key from a file, see [LoadKey]. It is refused if others can read or change the file.
 func LoadKeyFile(path string, password []byte) (*SigningKey, error) {
-	data, err := safefile.Read(path, maxKeyBytes)
+	data, err := safefile.ReadTrusted(path, maxKeyBytes)
 	if err != nil {
 		return nil, fmt.Errorf("reading the private key: %w", err)
 	}
 	k, err := LoadKey(data, password)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	// Only what is a private key is a secret: a public one, given by mistake, was told apart above.
+	if _, err := safefile.ReadSecret(path, maxKeyBytes); err != nil {
+		return nil, fmt.Errorf("reading the private key: %w", err)
 	}
 	return k, nil
 }

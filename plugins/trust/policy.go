@@ -112,7 +112,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 
 // LoadPolicy reads a policy from a file. Where there is none the error is [ErrNoPolicy] and fs.ErrNotExist.
 func LoadPolicy(path string) (*Policy, error) {
-	data, err := safefile.Read(path, MaxPolicyBytes)
+	data, err := safefile.ReadTrusted(path, MaxPolicyBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s; write one, or add a publisher to make it: %w", ErrNoPolicy, path, err)
 	}
