@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -24,10 +25,11 @@ It shows what will run, connects, shows the tools with what calls of them need, 
 writes the tools down in the lock file and adds the server to the file that --config or
 CLOISTER_CONFIG names, else to your own list.
 
-The value of --env and --header is a text, env:VARIABLE or file:PATH. A text is written
-into the file as it is; of the others the place is, and what stands there is read each
-time that the server is started. A header needs the whole value, "Bearer " included;
---bearer env:VARIABLE puts it in front.
+The value of --env and --header is a text, env:VARIABLE or file:PATH. Of the last two
+the place is written into the file, and what stands there is read each time that the
+server is started: so secrets belong there. A text is written as it is; if it looks
+like a secret, that is said, and the file is made readable for you alone. A header
+needs the whole value, "Bearer " included; --bearer env:VARIABLE puts it in front.
 
 A program gets few variables of your environment: PATH, HOME and such. --inherit-env
 hands others on.
@@ -262,21 +264,35 @@ func (a *app) addServer(ctx context.Context, f *mcpAddFlags, name string, comman
 	if err := a.consent(ctx, "add "+name+" to "+target.Path+"?", f.yes, f.asJSON); err != nil {
 		return err
 	}
+	target.Private = len(plainSecrets(s)) > 0
 	locked, err := adopt(target, f.lock, s, report)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		return a.printJSON(map[string]any{"file": target.Path, "lock": locked, "server": probeJSON(report, nil)})
+		return a.printJSON(map[string]any{"file": target.Path, "lock": locked, "server": probeJSON(report, nil), "private": target.User || target.Private})
 	}
 	text := "added " + name + " to " + a.stdout.text(target.Path)
 	if locked != "" {
 		text += ", and its tools to " + a.stdout.text(locked)
 	}
+	if target.Private {
+		text += "\n" + privateNote(a.stdout, target)
+	}
 	if at := cfg.Server(name); at != nil && target.User && !at.User {
 		text += "\nnot used as long as " + a.stdout.text(at.File) + " has another of that name"
 	}
 	return a.write(text + "\n")
+}
+
+// privateNote says that a file with a secret in it is readable for its owner alone,
+// where permissions say so.
+func privateNote(s *stream, target settings.ServerFile) string {
+	readers := ": only you can read it now (mode 0600)"
+	if runtime.GOOS == "windows" {
+		readers = ", whose access list stays as it is"
+	}
+	return "a secret stands in " + s.text(target.Path) + readers + "; env:VARIABLE or file:PATH would keep it out"
 }
 
 // serverIn gives the server of a name that stands in the file of a change, or nil.

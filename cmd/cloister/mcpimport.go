@@ -222,6 +222,7 @@ func (a *app) importOne(ctx context.Context, f *mcpImportFlags, target settings.
 			row.Tools = &n
 		}
 	}
+	target.Private = len(plainSecrets(s)) > 0
 	if _, err := adopt(target, f.lock, s, report); err != nil {
 		return err
 	}
@@ -232,6 +233,9 @@ func (a *app) importOne(ctx context.Context, f *mcpImportFlags, target settings.
 	text := "added " + s.Name
 	if report != nil {
 		text += " with " + count(len(report.List), "tool")
+	}
+	if target.Private {
+		text += "\n" + privateNote(a.stdout, target)
 	}
 	return a.write(text + "\n")
 }

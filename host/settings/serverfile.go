@@ -24,6 +24,10 @@ type ServerFile struct {
 	Path string
 	// User says that it is the user's own list, which is made if it is not there.
 	User bool
+	// Private has changes leave the file readable and writable by its owner alone (mode
+	// 0600), as the user's own list always is: for servers that hold a secret as a text.
+	// Otherwise a configuration keeps its permissions.
+	Private bool
 }
 
 // ServerFile gives the file that changes of MCP servers go into: the one that file or
@@ -37,11 +41,11 @@ func (p Places) ServerFile(file string) (ServerFile, error) {
 		return ServerFile{Path: file}, nil
 	}
 	path, err := p.ServerList()
-	return ServerFile{path, true}, err
+	return ServerFile{Path: path, User: true}, err
 }
 
 // ServerFile gives the file that a server stands in.
-func (s *Server) ServerFile() ServerFile { return ServerFile{s.File, s.User} }
+func (s *Server) ServerFile() ServerFile { return ServerFile{Path: s.File, User: s.User} }
 
 // Put writes a server down, in place of one of its name.
 func (f ServerFile) Put(s *mcp.Server) error {
@@ -77,9 +81,12 @@ func (f ServerFile) member(name string, more ...string) []string {
 	return append(path, more...)
 }
 
+// private is the permissions of a file that holds secrets.
+const private = fs.FileMode(0o600)
+
 // change edits the text and replaces the file by it.
 func (f ServerFile) change(edit func(*document) ([]byte, error)) (err error) {
-	mode := fs.FileMode(0o600)
+	mode := private
 	if f.User {
 		unlock, lockErr := lockFile(f.Path)
 		if lockErr != nil {
@@ -112,8 +119,11 @@ func (f ServerFile) change(edit func(*document) ([]byte, error)) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s was not changed: %w", f.Path, err)
 	}
-	if bytes.Equal(before, after) {
+	if bytes.Equal(before, after) && (!f.Private || mode == private) {
 		return nil
+	}
+	if f.Private {
+		mode = private // of the new file from its start: the secret is never in another
 	}
 	if err := safefile.ReplaceBytes(f.Path, mode, after); err != nil {
 		return &WriteError{File: f.Path, Err: err}
