@@ -96,6 +96,8 @@
 //	CLOISTER_TRUST      the trust policy: whose plugins may be loaded
 //	CLOISTER_LOCK       the lock file: which plugins and tools were agreed to
 //	CLOISTER_KEY_PASSWORD  the password of private keys that sign plugins
+//	CLOISTER_DEPTH      how deep servers that start servers are nested; Cloister sets it
+//	                    for those that it starts, and serves at 0 and 1 only
 //	NO_COLOR            if not empty: no colours
 //
 // # Making a plugin
@@ -157,6 +159,10 @@
 // 10 seconds at most, "mcp test", "mcp add" and "lock" with the server's name as long as
 // limits.connectTimeoutMs says. One that was waited for in vain is waited for only a second
 // for the next 10 minutes, until "mcp test" has reached it.
+//
+// Cloister itself is no server of its own: a client's configuration that names "cloister
+// serve" is imported without it, and where a list has it, by whatever link or program
+// that starts others, it is not started, or ends at a depth of two.
 //
 // The lock file holds the tools of servers as it does those of plugins. A server of
 // mcp.json is held to the lock file of the data folder, where "mcp add" writes its tools,

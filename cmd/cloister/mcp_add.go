@@ -129,6 +129,9 @@ func (f *mcpAddFlags) server(name string, command []string) (*mcp.Server, error)
 	case len(command) > 0 && f.url != "":
 		return nil, errors.New("a server is a command or a url, not both")
 	}
+	if itself(command) {
+		return nil, errItself
+	}
 	var err error
 	if len(command) > 0 {
 		s.Args = command[1:]

@@ -248,6 +248,9 @@ func planImport(list []imported, target settings.ServerFile, cfg *settings.Setti
 	for i := range list {
 		s := &list[i]
 		row := importedJSON{serverJSON: serverReport(&settings.Server{Server: s.Server, File: s.file}), Original: s.original, Notes: s.notes, Result: importNew}
+		if s.refused == "" && itself(append([]string{s.Command}, s.Args...)) {
+			s.refused = errItself.Error()
+		}
 		if s.refused == "" {
 			s.refused = faultsOf(&s.Server)
 		}

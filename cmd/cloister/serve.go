@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cloister-wasm/cloister/host/gateway"
+	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/internal/forms"
 )
@@ -100,6 +101,9 @@ const closeTime = 10 * time.Second
 
 // serve is the command `serve`.
 func (a *app) serve(ctx context.Context, f *serveFlags) (err error) {
+	if _, err := mcp.Depth(); err != nil {
+		return usageError(err, "cloister mcp list shows the servers; a shell that inherited "+mcp.DepthVariable+" can unset it")
+	}
 	cfg, err := f.tools.load()
 	if err != nil {
 		return err

@@ -3,10 +3,12 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,9 +25,9 @@ var inheritedWindows = []string{
 // holds them as plain text.
 var sensitive = regexp.MustCompile(`(?i)TOKEN|KEY|SECRET|PASS|AUTH|CRED`)
 
-// environment is all that a server gets of the host's environment, and what the
-// configuration adds.
-func environment(ctx context.Context, cfg *Server, sec *secrets) ([]string, error) {
+// environment is all that a server gets of the host's environment, what the
+// configuration adds, and how deep it is, which neither of them decides.
+func environment(ctx context.Context, cfg *Server, sec *secrets, depth int) ([]string, error) {
 	names := inherited
 	if runtime.GOOS == "windows" {
 		names = inheritedWindows
@@ -53,6 +55,8 @@ func environment(ctx context.Context, cfg *Server, sec *secrets) ([]string, erro
 		sec.add(value[len(v.Prefix):], v.Text == "" || sensitive.MatchString(name))
 		values[name] = value
 	}
+	maps.DeleteFunc(values, func(name, _ string) bool { return strings.EqualFold(name, DepthVariable) })
+	values[DepthVariable] = strconv.Itoa(depth)
 	env := make([]string, 0, len(values))
 	for name, value := range values {
 		env = append(env, name+"="+value)

@@ -25,6 +25,11 @@ var (
 	ErrSecret = errors.New("secret not available")
 	// ErrAuthorization reports an HTTP server that wants other credentials, or a person's consent.
 	ErrAuthorization = errors.New("the MCP server refuses the credentials")
+	// ErrSelf reports a server that is the program which would start it. It is not started.
+	ErrSelf = errors.New("the MCP server is this program itself, which would start itself again and again")
+	// ErrDepth reports a program that was started as a server by one that was started as a
+	// server, and so on: see MaxDepth.
+	ErrDepth = errors.New("MCP servers that start MCP servers are nested too deep")
 	// ErrRedirect reports an HTTP redirect that is not followed.
 	ErrRedirect = errors.New("redirect refused")
 )

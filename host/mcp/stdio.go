@@ -64,7 +64,11 @@ var (
 
 // start starts the program of a server in a process group of its own.
 func start(ctx context.Context, cfg *Server, max int, w *wire, sec *secrets, line func(string), ended func(error)) (*process, error) {
-	env, err := environment(ctx, cfg, sec)
+	depth, err := cfg.deeper()
+	if err != nil {
+		return nil, because("it is not started", err)
+	}
+	env, err := environment(ctx, cfg, sec, depth)
 	if err != nil {
 		return nil, err
 	}
