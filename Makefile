@@ -20,7 +20,7 @@ WASMCLANG     := $(shell command -v wasm-ld >/dev/null && clang --print-targets 
 # that other packages race as well is left to make test, and so are the long forms of tests.
 RACED          = $(shell $(GO) list ./... | grep -v -e /internal/scaffold -e /internal/lint -e '/examples$$' -e '/bench/load$$')
 
-.PHONY: all demo test quick check bench peers fuzz build engine servers plugins wit interop conformance load format clean help
+.PHONY: all demo test quick check bench peers fuzz build engine servers plugins wit interop conformance load mutants format clean help
 
 all: build
 
@@ -112,6 +112,9 @@ conformance: engine ## run the MCP conformance suite against cloister serve (Nod
 
 load: engine ## 64 clients over HTTP for two minutes, a server that dies, clients that vanish
 	$(GO) run ./bench/load --duration 2m --clients 64
+
+mutants: engine ## change bundles, policies, locks, stores and snapshots 10,000 times each
+	$(GO) run ./bench/mutants --n 10000 --seed 1
 
 fuzz: engine plugins servers ## run every fuzz target for FUZZTIME
 	@for pkg in $$($(GO) list ./...); do \
