@@ -27,7 +27,8 @@ keep theirs for a user, or of a FILE in the format of one of them, such as a pro
 
 It shows what will run, asks, then connects to each server and writes its tools down in
 the lock file, as "mcp add" does. A server of a name that is there already is left out. A
-secret in plain text is taken as it is, and pointed out.
+secret in plain text is taken as it is, pointed out, and makes the file readable for you
+alone. Cloister itself, which that client may have, is left out.
 
 ` + mcpExitHelp
 
