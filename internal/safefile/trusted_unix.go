@@ -139,10 +139,6 @@ func checkFile(f *os.File, path string, secret bool) error {
 	}
 	mode := uint32(st.Mode)
 	wrong := &FileError{Path: path, Mode: fs.FileMode(mode & 0o777)}
-	shared := uint32(0o077)
-	if st.Uid == 0 && os.Geteuid() != 0 {
-		shared = 0o037 // root's, for the group that this user is in
-	}
 	switch {
 	case mode&unix.S_IFMT != unix.S_IFREG:
 		return &FileError{Path: path, Err: ErrChanged}
@@ -154,11 +150,20 @@ func checkFile(f *os.File, path string, secret bool) error {
 	case mode&0o022 != 0:
 		wrong.Err, wrong.Mend = ErrWritable, "chmod 600 "+forShell(path)
 		return wrong
-	case secret && mode&shared != 0:
+	case secret && mode&secretBits(int(st.Uid), os.Geteuid()) != 0:
 		wrong.Err, wrong.Mend = ErrReadable, "chmod 600 "+forShell(path)
 		return wrong
 	}
 	return nil
+}
+
+// secretBits are the permissions that a secret must not have, by its owner and who reads
+// it. One of root's may be readable for the group that the reader is in.
+func secretBits(owner, reader int) uint32 {
+	if owner == 0 && reader != 0 {
+		return 0o037
+	}
+	return 0o077
 }
 
 // ours says whether a user is this one, or root, who can do everything anyway.

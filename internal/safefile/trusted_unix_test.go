@@ -247,6 +247,22 @@ func TestOwners(t *testing.T) {
 	wrong(t, err, ErrForeign, link, "chown -h 0 "+link)
 }
 
+// Root gives a secret to a service by its group, and to nobody else.
+func TestSecretsOfRoot(t *testing.T) {
+	for _, c := range []struct {
+		mode          uint32
+		owner, reader int
+		want          bool
+	}{
+		{0o640, 0, 1000, true}, {0o440, 0, 1000, true}, {0o644, 0, 1000, false}, {0o660, 0, 1000, false}, {0o650, 0, 1000, false},
+		{0o640, 0, 0, false}, {0o600, 0, 0, true}, {0o640, 1000, 1000, false}, {0o600, 1000, 1000, true},
+	} {
+		if got := c.mode&secretBits(c.owner, c.reader) == 0; got != c.want {
+			t.Errorf("%04o of %d for %d: %v", c.mode, c.owner, c.reader, got)
+		}
+	}
+}
+
 // A name that another process keeps exchanging is never read as what it must not be, and
 // nothing waits for a pipe.
 func TestExchangedNames(t *testing.T) {
