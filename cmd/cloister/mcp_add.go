@@ -25,11 +25,12 @@ It shows what will run, connects, shows the tools with what calls of them need, 
 writes the tools down in the lock file and adds the server to the file that --config or
 CLOISTER_CONFIG names, else to your own list.
 
-The value of --env and --header is a text, env:VARIABLE or file:PATH. Of the last two
-the place is written into the file, and what stands there is read each time that the
-server is started: so secrets belong there. A text is written as it is; if it looks
-like a secret, that is said, and the file is made readable for you alone. A header
-needs the whole value, "Bearer " included; --bearer env:VARIABLE puts it in front.
+The value of --env and --header is a text, env:VARIABLE or file:PATH. Of the
+last two the place is written into the file, and what stands there is read each
+time that the server is started: so secrets belong there. A text is written as
+it is; if it looks like a secret, that is said, and the file is made readable
+for you alone. A header needs the whole value, "Bearer " included;
+--bearer env:VARIABLE puts it in front.
 
 A program gets few variables of your environment: PATH, HOME and such. --inherit-env
 hands others on.

@@ -25,10 +25,11 @@ Claude Code (claude), Cursor, VS Code (vscode), Windsurf, Zed or Codex, from whe
 keep theirs for a user, or of a FILE in the format of one of them, such as a project's
 .mcp.json. Without --from all of them are looked at.
 
-It shows what will run, asks, then connects to each server and writes its tools down in
-the lock file, as "mcp add" does. A server of a name that is there already is left out. A
-secret in plain text is taken as it is, pointed out, and makes the file readable for you
-alone. Cloister itself, which that client may have, is left out.
+It shows what will run, asks, then connects to each server and writes its tools
+down in the lock file, as "mcp add" does. A server of a name that is there
+already is left out, and so is Cloister itself, which that client may have. A
+secret in plain text is taken as it is, pointed out, and makes the file readable
+for you alone.
 
 ` + mcpExitHelp
 
