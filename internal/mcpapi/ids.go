@@ -8,12 +8,22 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 )
 
-// InstructionsID is the third part of the id under which a lock file holds a server's instructions. No tool has it.
-const InstructionsID = "server/instructions"
+// Third parts of the ids under which a lock file holds what is no tool of a server: its instructions, and that it has
+// resources and prompts. No tool has them.
+const (
+	InstructionsID = "server/instructions"
+	ResourcesID    = "server/resources"
+	PromptsID      = "server/prompts"
+)
+
+// IsText says whether the third part of an id is one of these.
+func IsText(name string) bool {
+	return name == InstructionsID || name == ResourcesID || name == PromptsID
+}
 
 // reservedIDs are names of control tools, and the catalog entries of a server's resources and prompts.
 var reservedIDs = wordSet("exec wait tool_search_code tool_search tool_describe tool_call",
-	"resources/read resources/list prompts/get prompts/list", InstructionsID)
+	"resources/read resources/list prompts/get prompts/list", InstructionsID, ResourcesID, PromptsID)
 
 // maxCleaned bounds the readable part of a made id name, in bytes.
 const maxCleaned = 60

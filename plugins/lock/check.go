@@ -31,6 +31,14 @@ func (c *checker) add(path, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
+// err is a *FileError, or nil where nothing is wrong.
+func (c *checker) err() error {
+	if len(c.problems) == 0 {
+		return nil
+	}
+	return &FileError{Problems: c.problems, More: c.more}
+}
+
 func (c *checker) plugin(id string, p Plugin) {
 	at := "/plugins/" + pointer(id)
 	if len(id) > maxID || !idForm.MatchString(id) {
@@ -62,6 +70,17 @@ func (c *checker) tool(id string, t Tool) {
 		c.add(at+"/description", "is not valid UTF-8")
 	case len(t.Description) > MaxDescriptionBytes+len(cutMark):
 		c.add(at+"/description", "has %d bytes, more than %d", len(t.Description), MaxDescriptionBytes)
+	}
+	if !utf8.ValidString(t.Title) || len(t.Title) > MaxTitleBytes {
+		c.add(at+"/title", "is not valid UTF-8 of at most %d bytes", MaxTitleBytes)
+	}
+	switch t.Approval {
+	case "", "never", "ask", "always":
+	default:
+		c.add(at+"/approval", "is not one of never, ask and always")
+	}
+	if t.Annotations == nil && (t.Title != "" || t.Approval != "") {
+		c.add(at+"/annotations", "is missing beside title or approval; those of a tool without hints are {}")
 	}
 }
 

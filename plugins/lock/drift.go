@@ -20,8 +20,18 @@ const (
 	WhatTool        What = "tool"        // all of it: it is new or gone
 	WhatParameters  What = "parameters"  // the schema of the input; Before and After are hashes
 	WhatReturns     What = "returns"     // the schema of the result; Before and After are hashes
+	WhatTitle       What = "title"       // the title for people
 	WhatDescription What = "description" // the description, as far as it is kept
 	WhatDefinition  What = "definition"  // the name, or what is not kept of the description; Before and After are hashes
+
+	// What the author says that the tool does, each "true", "false" or ""; and when he wants a person to be asked.
+	WhatReadOnly    What = "readOnlyHint"
+	WhatDestructive What = "destructiveHint"
+	WhatIdempotent  What = "idempotentHint"
+	WhatOpenWorld   What = "openWorldHint"
+	WhatApproval    What = "approval"
+
+	WhatAnnotations What = "annotations" // title, hints and approval of an entry that version 1 wrote, which did not hold them
 )
 
 // Difference is one thing that is not as it was locked.
@@ -32,6 +42,9 @@ type Difference struct {
 	What What
 	// New: the file does not have it. Gone: it is not there any more. Neither: it changed.
 	New, Gone bool
+	// Stricter says that a hint or the approval changed so that approvals and policies ask for more: that is applied as it
+	// is, and no drift.
+	Stricter bool
 	// Before and After are what was locked and what is there now; "" for nothing. They are foreign texts of up to
 	// [MaxDescriptionBytes].
 	Before, After string
@@ -49,15 +62,18 @@ func (d Difference) String() string {
 	case d.Gone:
 		return id + " is gone: only the lock file has it"
 	}
-	return id + ": its " + string(d.What) + " changed from " + side(d.Before) + " to " + side(d.After)
+	if d.What == WhatAnnotations {
+		return id + ": its title and annotations were not locked before, and are now " + plaintext.Line(d.After, 300)
+	}
+	return id + ": its " + string(d.What) + " changed from " + d.side(d.Before) + " to " + d.side(d.After)
 }
 
-func side(s string) string {
-	if s == "" {
+func (d Difference) side(s string) string {
+	switch {
+	case s == "":
 		return "none"
-	}
-	if hashForm.MatchString(s) {
-		return s
+	case hashForm.MatchString(s), isClaim(d.What):
+		return plaintext.Line(s, 160)
 	}
 	return `"` + plaintext.Line(s, 160) + `"`
 }
@@ -74,14 +90,18 @@ func (f *File) CheckPlugin(id, digest, signer string) error {
 	return drift(comparePlugins(id, was, now))
 }
 
-// CheckTool compares a tool, by its id in the catalog, with the file: nil if it is as the file says, else a
+// CheckTool compares a tool, by its id in the catalog, with the file: nil if it is as the file says or stricter, else a
 // [*DriftError]. A nil file is an empty one.
+//
+// Of an entry that version 1 wrote nobody knows which title and which hints were agreed to. It lets a tool in that has no
+// title and whose hints are the strictest, so that they cannot be looser than those, and one of a plugin that is
+// locked by its digest, which covers them. All others have drifted: their hints are to be looked at, once.
 func (f *File) CheckTool(id string, t Tool) error {
 	was, ok := f.tool(id)
 	if !ok {
 		return drift([]Difference{{ID: id, What: WhatTool, New: true, After: t.Description}})
 	}
-	return drift(compareTools(id, was, t))
+	return drift(f.compareTools(id, &was, &t))
 }
 
 // Differences lists what differs between f, what was agreed to, and now, what is there: plugins first, each by id.
@@ -115,7 +135,7 @@ func (f *File) Differences(now *File) []Difference {
 		case !has:
 			list = append(list, Difference{ID: id, What: WhatTool, Gone: true, Before: was.Description})
 		default:
-			list = append(list, compareTools(id, was, is)...)
+			list = append(list, before.compareTools(id, &was, &is)...)
 		}
 	}
 	return list
@@ -153,16 +173,36 @@ func comparePlugins(id string, was, now Plugin) []Difference {
 	})
 }
 
-func compareTools(id string, was, now Tool) []Difference {
-	list := compare(id, []part{
+// compareTools lists what differs between an entry and a tool. What cannot be known of an entry counts as different,
+// but for what is shown to be no looser.
+func (f *File) compareTools(id string, was, now *Tool) []Difference {
+	parts := []part{
 		{WhatParameters, was.ParametersHash, now.ParametersHash},
 		{WhatReturns, was.ReturnsHash, now.ReturnsHash},
 		{WhatDescription, was.Description, now.Description},
-	})
+	}
+	whole := was.Annotations != nil && now.Annotations != nil
+	if whole {
+		parts = append(parts, part{WhatTitle, was.Title, now.Title})
+	}
+	list := compare(id, parts)
 	if len(list) == 0 {
 		list = compare(id, []part{{WhatDefinition, was.Hash, now.Hash}})
 	}
+	switch {
+	case whole:
+		list = append(list, compareClaims(id, was, now)...)
+	case was.Annotations == nil && now.Annotations != nil && !f.covers(id) && (now.Title != "" || !strictest(id, now)):
+		list = append(list, Difference{ID: id, What: WhatAnnotations, After: claimed(now)})
+	}
 	return list
+}
+
+// covers says whether the file holds the digest of the plugin whose tool it is: the manifest, with all that is said of
+// the tool, is part of what the digest is of.
+func (f *File) covers(id string) bool {
+	_, ok := f.plugin(PluginOf(id))
+	return ok
 }
 
 type part struct {
@@ -180,7 +220,9 @@ func compare(id string, parts []part) []Difference {
 	return list
 }
 
+// drift makes an error of the differences that take away from what was agreed to.
 func drift(list []Difference) error {
+	list = slices.DeleteFunc(list, func(d Difference) bool { return d.Stricter })
 	if len(list) == 0 {
 		return nil
 	}

@@ -15,8 +15,12 @@ import (
 // FileName is the usual name of the file, in the folder that a host is started in.
 const FileName = "cloister.lock"
 
-// Version is the version of the file's format that this package writes. It reads no newer one.
-const Version = 1
+// Version is the version of the file's format that this package writes. It reads older ones, and no newer one.
+const Version = 2
+
+// versionOfTexts is the format that held no titles, no hints and no approvals. Its entries are read as they are, with nil
+// Annotations, and stay so when the file is written, until somebody agrees to the tool as it is.
+const versionOfTexts = 1
 
 // Bounds of a lock file.
 const (
@@ -26,6 +30,8 @@ const (
 	MaxPlugins = 1024
 	// MaxTools bounds the tools in it.
 	MaxTools = 1 << 16
+	// MaxTitleBytes is the longest title that is kept; of a longer one the hash is.
+	MaxTitleBytes = 1 << 10
 	// MaxDescriptionBytes is how much of a tool's description is kept to be shown. The hash is of all of it.
 	MaxDescriptionBytes = 16 << 10
 
@@ -37,7 +43,7 @@ const (
 
 // File is the content of a lock file. Make an empty one with [New].
 type File struct {
-	// Version is [Version].
+	// Version is [Version], whichever version the file that was read has.
 	Version int `json:"version"`
 	// Plugins are by plugin id.
 	Plugins map[string]Plugin `json:"plugins"`
@@ -57,16 +63,24 @@ type Plugin struct {
 	Signer string `json:"signer"`
 }
 
-// Tool is one tool that was agreed to. Make it with [HashTool]. Hashes are "sha256:" and 64 hexadecimal digits.
+// Tool is one tool that was agreed to, made by [Definition.Entry]; or a text that a model reads, made by [HashTool].
+// Hashes are "sha256:" and 64 hexadecimal digits.
 type Tool struct {
 	// Hash is of name, description and both schemas.
 	Hash string `json:"hash"`
+	// Title is the title for people, "" for none; of one that is longer than [MaxTitleBytes] its hash.
+	Title string `json:"title,omitempty"`
 	// Description is kept so that a difference can be shown; cut off at [MaxDescriptionBytes].
 	Description string `json:"description"`
 	// ParametersHash is of the schema of the input.
 	ParametersHash string `json:"parametersHash"`
 	// ReturnsHash is of the schema of the result, "" for a tool without one.
 	ReturnsHash string `json:"returnsHash,omitempty"`
+	// Annotations are the author's hints. Nil: neither they nor title and approval were looked at when the entry was
+	// written, or it is that of a text, which has none.
+	Annotations *Hints `json:"annotations,omitempty"`
+	// Approval is what a plugin's author asks for, "" where he does not, and for tools of others.
+	Approval string `json:"approval,omitempty"`
 }
 
 // New makes an empty file: everything drifts from it.
@@ -99,6 +113,9 @@ func Parse(data []byte) (*File, error) {
 	if err := schema.DecodeInto(data, &f, &schema.DecodeOptions{Checked: true}); err != nil {
 		return nil, syntaxFault(err)
 	}
+	if err := f.upgrade(); err != nil {
+		return nil, err
+	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -122,6 +139,34 @@ func (f *File) Marshal() ([]byte, error) {
 		return nil, fault(nil, "", "%d bytes are more than %d", b.Len(), MaxBytes)
 	}
 	return b.Bytes(), nil
+}
+
+// upgrade makes a file of version 1 one of this version. Nothing is added to it: what it did not hold is not agreed to.
+func (f *File) upgrade() error {
+	if f.Version != versionOfTexts {
+		return nil
+	}
+	var c checker
+	for _, id := range slices.Sorted(maps.Keys(f.Tools)) {
+		if t := f.Tools[id]; t.Title != "" || t.Annotations != nil || t.Approval != "" {
+			c.add("/tools/"+pointer(id), "has title, annotations or approval, which version %d does not know", versionOfTexts)
+		}
+	}
+	f.Version = Version
+	return c.err()
+}
+
+// Incomplete lists the tools whose title and hints nobody agreed to, since version 1 wrote their entries; sorted. It
+// leaves out texts, which have none, and plugins that are locked by their digest.
+func (f *File) Incomplete() []string {
+	var list []string
+	for id, t := range f.Tools {
+		if t.Annotations == nil && !isText(id) && !f.covers(id) {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 func fault(cause error, path, format string, args ...any) error {
@@ -166,8 +211,5 @@ func (f *File) check() error {
 			c.tool(id, f.Tools[id])
 		}
 	}
-	if len(c.problems) == 0 {
-		return nil
-	}
-	return &FileError{Problems: c.problems, More: c.more}
+	return c.err()
 }

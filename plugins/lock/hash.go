@@ -13,8 +13,9 @@ import (
 
 const cutMark = "…"
 
-// HashTool makes the lock entry of a tool. name is the tool's own name, not its id in the catalog; parameters and returns
-// are JSON Schemas, returns may be nil.
+// HashTool makes the lock entry of a text that a model reads under a name, with neither title nor hints: what a server
+// says of itself, or a tool as version 1 of the file had it. [Definition.Entry] makes that of a tool. name is the tool's
+// own name, not its id in the catalog; parameters and returns are JSON Schemas, returns may be nil.
 //
 // Hash is the SHA-256 of the canonical JSON (RFC 8785) of {"description": …, "name": …, "parameters": …, "returns": …},
 // where a schema that is absent is left out; the other hashes are of the canonical JSON of one schema. A text or schema

@@ -42,7 +42,7 @@ func marshal(tb testing.TB, f *File) []byte {
 }
 
 const sampleText = `{
-  "version": 1,
+  "version": 2,
   "plugins": {
     "acme.a": {
       "version": "2.0.0-rc.1+b",
@@ -76,7 +76,7 @@ func TestMarshal(t *testing.T) {
 			t.Fatal("the same content gives other bytes")
 		}
 	}
-	if got := string(marshal(t, New())); got != "{\n  \"version\": 1,\n  \"plugins\": {},\n  \"tools\": {}\n}\n" {
+	if got := string(marshal(t, New())); got != "{\n  \"version\": 2,\n  \"plugins\": {},\n  \"tools\": {}\n}\n" {
 		t.Errorf("an empty file: %s", got)
 	}
 	// One tool changed is a change of its lines only.
@@ -166,14 +166,14 @@ func TestParseRefuses(t *testing.T) {
 		"null":              "null",
 		"two values":        good + good,
 		"cut":               good[:len(good)/2],
-		"unknown member":    strings.Replace(good, `"version": 1,`, `"version": 1, "more": 1,`, 1),
+		"unknown member":    strings.Replace(good, `"version": 2,`, `"version": 2, "more": 1,`, 1),
 		"unknown in a tool": strings.Replace(good, `"hash":`, `"Hash": "", "hash":`, 1),
 		"plugin twice":      strings.Replace(good, `"acme.a"`, `"acme.hello"`, 1),
 		"twice by escape":   strings.Replace(good, `"acme.a"`, `"acme.\u0068ello"`, 1),
 		"other case":        strings.Replace(good, `"plugins"`, `"Plugins"`, 1),
-		"version of a text": strings.Replace(good, `"version": 1`, `"version": "1"`, 1),
-		"no version":        strings.Replace(good, `"version": 1,`, ``, 1),
-		"negative version":  strings.Replace(good, `"version": 1`, `"version": -1`, 1),
+		"version of a text": strings.Replace(good, `"version": 2`, `"version": "1"`, 1),
+		"no version":        strings.Replace(good, `"version": 2,`, ``, 1),
+		"negative version":  strings.Replace(good, `"version": 2`, `"version": -1`, 1),
 		"invalid UTF-8":     strings.Replace(good, "Acme", "Acm\xff", 1),
 		"comment":           "// x\n" + good,
 		"bomb":              strings.Repeat(`{"plugins":`, 1<<16),
@@ -185,7 +185,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: Parse = %v, %v", name, f, err)
 		}
 	}
-	newer := strings.Replace(good, `"version": 1`, `"version": 2, "more": {}`, 1)
+	newer := strings.Replace(good, `"version": 2`, `"version": 3, "more": {}`, 1)
 	if _, err := Parse([]byte(newer)); !errors.Is(err, ErrTooNew) || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "use a newer one") {
 		t.Errorf("a newer version = %v, want ErrTooNew", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/internal/catalog"
+	"github.com/cloister-wasm/cloister/internal/mcpapi"
 )
 
 // PluginOf gives the plugin that the id of a tool names, "acme.hello" for
@@ -22,6 +23,13 @@ func ownerIn(source, id string) string {
 		return ""
 	}
 	return owner
+}
+
+// isText says whether an id is that of an entry that is no tool and so has no hints: what a server says of itself or
+// says that it has. No tool has such an id.
+func isText(id string) bool {
+	name, ok := strings.CutPrefix(id, catalog.SourceMCP+":"+ServerOf(id)+":")
+	return ok && mcpapi.IsText(name)
 }
 
 // PluginTools gives the ids of a plugin's tools, sorted; nil if the file has none.
