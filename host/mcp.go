@@ -31,7 +31,8 @@ type MCPServer struct {
 // LockTools gives what a lock file holds of an MCP server's tools when they are
 // accepted as they are: entries of lock.File.Tools by catalog id. What is over the
 // catalog's bounds and would be left out has an entry too. Instructions, if there are any,
-// have one as the description of "mcp:<server>:server/instructions", which no tool is.
+// have one as the description of "mcp:<server>:server/instructions", which no tool is; that the
+// server has resources or prompts has one as "server/resources" or "server/prompts".
 func (s *MCPServer) LockTools() map[string]lock.Tool { return (*toolset.Server)(s).LockTools() }
 
 // MCPStatus lists the MCP servers in the order given.

@@ -194,10 +194,8 @@ func TestPluginThatSpinsIsStopped(t *testing.T) {
 
 func TestDriftedToolsLeaveTheCatalog(t *testing.T) {
 	p := loadBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
-	accepted := &lock.File{Version: 1, Tools: map[string]lock.Tool{}}
-	for _, tool := range p.Tools() {
-		accepted.Tools["cloister:test.board:"+tool.Name] = lock.HashTool(tool.Name, tool.Description, tool.Parameters, tool.Returns)
-	}
+	accepted := lock.New()
+	accepted.Tools = host.LockPlugin(p)
 	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{p}, Lock: accepted})
 	if d := h.Drift(); len(d) != 0 {
 		t.Fatalf("nothing changed, but %v", d)

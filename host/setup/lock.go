@@ -7,7 +7,6 @@ import (
 
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/settings"
-	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
@@ -138,20 +137,11 @@ func (l *Lock) agreed(loaded []*plugins.Plugin, servers []host.MCPServer, s *set
 func (l *Lock) exempt(out *lock.File, loaded []*plugins.Plugin) {
 	for _, p := range loaded {
 		if p.Unsigned() && (l.Own || len(l.File.PluginTools(p.ID())) == 0) {
-			maps.Copy(out.Tools, LockTools(p.Manifest()))
+			maps.Copy(out.Tools, host.LockPlugin(p))
 		}
 	}
 }
 
-// LockTools are the entries of a plugin's tools in a lock file, by their ids in the
-// catalog.
-func LockTools(m *plugins.Manifest) map[string]lock.Tool {
-	tools := map[string]lock.Tool{}
-	for _, t := range m.Tools {
-		// A name that makes no id, which a checked manifest does not have, is of no tool.
-		if id, err := catalog.ID(catalog.SourceCloister, m.ID, t.Name); err == nil {
-			tools[id] = lock.HashTool(t.Name, t.Description, t.Parameters, t.Returns)
-		}
-	}
-	return tools
-}
+// LockTools are the entries in a lock file of the tools of a plugin that is locked by its digest, by their ids in the
+// catalog. host.LockPlugin gives those of one under development.
+func LockTools(m *plugins.Manifest) map[string]lock.Tool { return host.LockManifest(m) }

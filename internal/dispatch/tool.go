@@ -15,6 +15,7 @@ type Tool struct {
 	Params, Returns *schema.Schema // nil: not declared
 	Approval        api.Approval
 	Plugin          *plugins.Plugin // whose tool it is, if it is a plugin's
+	Manifest        *plugins.Tool   // the tool in the plugin\'s manifest
 	Timeout         time.Duration
 	Client          bool           // executed by the caller of Exec
 	MCP             bool           // a tool, resource or prompt of an MCP server
@@ -38,15 +39,15 @@ func InvokeGo(f func(ctx context.Context, input json.RawMessage) (json.RawMessag
 }
 
 // ofPlugin makes the tool of a plugin. The plugin bounds the time of a call itself: what waits for a person does not count.
-func ToolOfPlugin(p *plugins.Plugin, name string, approval api.Approval) *Tool {
+func ToolOfPlugin(p *plugins.Plugin, t *plugins.Tool) *Tool {
 	return &Tool{
-		Approval: approval, Plugin: p, strict: true,
+		Approval: api.Approval(t.Approval), Plugin: p, Manifest: t, strict: true,
 		prepare: func(ctx context.Context, r *Run) error {
 			_, err := r.instance(ctx, p)
 			return err
 		},
 		Invoke: func(ctx context.Context, c *Call) (json.RawMessage, error) {
-			return c.run.callPlugin(ctx, p, name, c.tc.Input)
+			return c.run.callPlugin(ctx, p, t.Name, c.tc.Input)
 		},
 	}
 }

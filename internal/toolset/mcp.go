@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,10 +66,7 @@ func (b *Builder) addServers(ts *Set, servers []Server) error {
 		if s.Client == nil {
 			return fmt.Errorf("%w: the MCP server %s has no Client", api.ErrTool, s.Name)
 		}
-		if err := s.checkInstructions(ts.Parts.Lock); err != nil {
-			ts.drift = append(ts.drift, err)
-			s.Instructions = ""
-		}
+		ts.drift = append(ts.drift, s.leaveUnaccepted(ts.Parts.Lock)...)
 		b.addServer(ts, s)
 	}
 	return nil
@@ -77,7 +75,8 @@ func (b *Builder) addServers(ts *Set, servers []Server) error {
 // LockTools gives what a lock file holds of an MCP server's tools when they are
 // accepted as they are: entries of lock.File.Tools by catalog id. What is over the
 // catalog's bounds and would be left out has an entry too. Instructions, if there are any,
-// have one as the description of "mcp:<server>:server/instructions", which no tool is.
+// have one as the description of "mcp:<server>:server/instructions", which no tool is; that the
+// server has resources or prompts has one as "server/resources" or "server/prompts".
 func (s *Server) LockTools() map[string]lock.Tool {
 	names := make([]string, len(s.Tools))
 	for i := range s.Tools {
@@ -90,26 +89,11 @@ func (s *Server) LockTools() map[string]lock.Tool {
 		if parameters == nil {
 			parameters = anyObject
 		}
-		tools[catalog.SourceMCP+":"+s.Name+":"+name] = lock.HashTool(name, t.Description, parameters, t.Returns)
+		d := lock.Definition{Name: name, Title: t.Title, Description: t.Description, Parameters: parameters, Returns: t.Returns, Hints: hintsOf(t.Annotations)}
+		tools[catalog.SourceMCP+":"+s.Name+":"+name] = d.Entry()
 	}
-	if s.Instructions != "" {
-		id, t := s.lockInstructions()
-		tools[id] = t
-	}
+	maps.Copy(tools, s.lockTexts())
 	return tools
-}
-
-// lockInstructions is the entry of a lock file for the server's instructions.
-func (s *Server) lockInstructions() (id string, t lock.Tool) {
-	return catalog.SourceMCP + ":" + s.Name + ":" + mcpapi.InstructionsID, lock.HashTool(mcpapi.InstructionsID, s.Instructions, anyObject, nil)
-}
-
-// checkInstructions compares the server's instructions with what was accepted of them: they steer a model as descriptions do.
-func (s *Server) checkInstructions(accepted *lock.File) error {
-	if accepted == nil || s.Instructions == "" {
-		return nil
-	}
-	return accepted.CheckTool(s.lockInstructions())
 }
 
 // Missing names the servers that are not available, as far as the run may know of

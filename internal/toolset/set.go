@@ -134,6 +134,10 @@ func (b *Builder) addPlugin(ts *Set, p *plugins.Plugin) error {
 		ts.Entries = append(ts.Entries, e)
 	}
 	for _, n := range p.Manifest().Namespaces {
+		if err := ts.checkNamespace(p, &n); err != nil {
+			ts.drift = append(ts.drift, err)
+			continue
+		}
 		ns := &view.Namespace{Plugin: p, Namespace: n}
 		if !n.ScopeExport {
 			if ns.Scope, err = namespace.ParseScope(n.Scope, n.RequiredToolNames); err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/plugins"
-	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
 func (b *Builder) goTool(t *api.RawTool) (catalog.Entry, error) {
@@ -33,7 +32,7 @@ func (b *Builder) goTool(t *api.RawTool) (catalog.Entry, error) {
 }
 
 func (b *Builder) pluginTool(p *plugins.Plugin, t plugins.Tool) (catalog.Entry, error) {
-	ref := dispatch.ToolOfPlugin(p, t.Name, api.Approval(t.Approval))
+	ref := dispatch.ToolOfPlugin(p, &t)
 	e := catalog.Entry{
 		Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceCloister, Owner: p.ID(), Tier: catalog.External,
 		Parameters: t.Parameters, Returns: t.Returns, Unsigned: p.Unsigned(), Ref: ref,
@@ -70,10 +69,7 @@ func (b *Builder) complete(e *catalog.Entry, ref *dispatch.Tool) error {
 		f.Signer, f.Publisher = o.Signer, o.Publisher
 	}
 	ref.Facts = f
-	said := *e
-	ref.Definition = sync.OnceValue(func() string {
-		return lock.HashTool(said.Name, said.Description, said.Parameters, said.Returns).Hash
-	})
+	ref.Definition = sync.OnceValue(defined(e, ref).Digest)
 	return b.compile(e, ref)
 }
 
@@ -110,5 +106,5 @@ func (ts *Set) checkLock(e *catalog.Entry) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", api.ErrTool, err)
 	}
-	return ts.Parts.Lock.CheckTool(id, lock.HashTool(e.Name, e.Description, e.Parameters, e.Returns))
+	return ts.Parts.Lock.CheckTool(id, defined(e, e.Ref.(*dispatch.Tool)).Entry())
 }
