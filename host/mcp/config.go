@@ -179,6 +179,8 @@ type Report struct {
 	List []host.MCPTool
 	// Resources, Templates and Prompts count what the server lists.
 	Resources, Templates, Prompts int
+	// HasResources and HasPrompts say that the server says that it has such, whether it lists any now or not.
+	HasResources, HasPrompts bool
 	// Notes say what the server has and could not list, and what in its tools cannot be used as it stands.
 	Notes []string
 	// Instructions is the server's text for a model, cleaned and cut.

@@ -176,7 +176,10 @@ func (u *upstream) test(ctx context.Context) (*Report, error) {
 		return &Report{Status: t.status()}, err
 	}
 	list := s.list.Load()
-	r := &Report{Connected: time.Since(start), Instructions: list.Instructions, Notes: slices.Clone(list.Notes)}
+	r := &Report{
+		Connected: time.Since(start), Instructions: list.Instructions, Notes: slices.Clone(list.Notes),
+		HasResources: list.Resources, HasPrompts: list.Prompts,
+	}
 	c := &client{t}
 	// Many servers say that they have resources or prompts and cannot list them, or not now: their tools work all the same.
 	if list.Resources {

@@ -34,9 +34,16 @@
 // # The lock file
 //
 // Tools that differ from what somebody agreed to are left out. The file that applies is
-// that of settings.Places.LockFile; without one nothing is compared. Plugins of folders
-// that it does not know, and MCP servers that it is not about ([Lock].Holds), are taken
-// as they are.
+// that of settings.Places.LockFile. Where there is none, nobody agreed to installed plugins
+// and to the servers of the user's own list: they are left out as with an empty one. A
+// program that installs by itself writes them down with [LockTools] and
+// host.MCPServer.LockTools, as the command line does. Plugins of folders that the lock
+// file does not know, and MCP servers that it is not about ([Lock].Holds), are taken as
+// they are.
+//
+// What an MCP server changes while the host lives is compared at once, with
+// Options.Follow: a tool that is not what was agreed to leaves the catalog, and
+// Options.Logger is told of it.
 //
 // # Following changes
 //

@@ -153,6 +153,6 @@ func ExampleLoadPlugins() {
 		log.Fatal(err)
 	}
 	defer p.Close()
-	fmt.Println(len(p.Loaded), len(p.Refused), l.File == nil)
+	fmt.Println(len(p.Loaded), len(p.Refused), l.Missing)
 	// Output: 0 0 true
 }

@@ -3,6 +3,7 @@ package setup_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,7 +12,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins/bundle"
+	"github.com/cloister-wasm/cloister/plugins/lock"
 	"github.com/cloister-wasm/cloister/plugins/store"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
@@ -26,7 +29,7 @@ func manifestOf(id, tool string) string {
 }
 
 // install installs n plugins acme.pN, each with a tool tN, in the places of a project,
-// with a policy that trusts their signer.
+// with a policy that trusts their signer, and agrees to them, as the command line does.
 func install(p *project, n int) {
 	p.t.Helper()
 	private, public, err := trust.GenerateKey("", nil)
@@ -53,6 +56,7 @@ func install(p *project, n int) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	agreed := lock.New()
 	for i := range n {
 		artifact, err := bundle.Build(bundle.Files{Wasm: []byte(emptyModule), Manifest: []byte(manifestOf(fmt.Sprintf("acme.p%d", i), fmt.Sprintf("t%d", i)))})
 		if err != nil {
@@ -72,6 +76,16 @@ func install(p *project, n int) {
 		if _, err := s.Install(p.t.Context(), v, ""); err != nil {
 			p.t.Fatal(err)
 		}
+		o := v.Origin("")
+		agreed.Plugins[v.Manifest.ID] = lock.Plugin{Version: v.Manifest.Version, Digest: o.Digest, Publisher: o.Publisher, Signer: o.Signer}
+		maps.Copy(agreed.Tools, setup.LockTools(v.Manifest))
+	}
+	path, err := p.places.InstalledLock()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := agreed.Save(path); err != nil {
+		p.t.Fatal(err)
 	}
 }
 

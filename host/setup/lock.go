@@ -13,10 +13,12 @@ import (
 
 // Lock is the lock file that applies.
 type Lock struct {
-	// File is nil where there is none: then nothing is compared.
+	// File is an empty one where there is none: nobody agreed to anything.
 	File *lock.File
-	// Path is where it was read.
+	// Path is where it was read, or is looked for.
 	Path string
+	// Missing says that there is no file.
+	Missing bool
 	// Own says that it is that of what is installed, and not one of a project.
 	Own bool
 	// own is the path of the former.
@@ -24,7 +26,8 @@ type Lock struct {
 }
 
 // LoadLock reads the lock file that applies, as Places.LockFile finds it. One that
-// somebody named and that is not there is a *LockMissingError. Of one that was found
+// somebody named and that is not there is a *LockMissingError; where nobody named one and
+// there is none, it is as one that agrees to nothing. Of one that was found
 // beside a configuration that was found, only that counts to which the user's own
 // agrees: a folder that the user happens to stand in can ask for less than the user
 // agreed to, never for more.
@@ -38,11 +41,11 @@ func LoadLock(s *settings.Settings) (*Lock, error) {
 		return nil, err
 	}
 	file, err := lock.Load(choice.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if l.Missing = errors.Is(err, fs.ErrNotExist); l.Missing {
 		if choice.Named {
 			return nil, &LockMissingError{choice.Path, err}
 		}
-		return l, nil
+		file, err = lock.New(), nil
 	}
 	if err != nil {
 		return nil, err
@@ -64,13 +67,18 @@ func newLock(p settings.Places) (*Lock, error) {
 	return &Lock{own: own}, nil
 }
 
-// narrow takes out of a lock file what the user's own does not agree to. Where there is
-// none of the user's own, nobody agreed to anything else.
-func narrow(found *lock.File, path string) error {
+// loadOwn reads the user's own lock file. Without one the user agreed to nothing.
+func loadOwn(path string) (*lock.File, error) {
 	own, err := lock.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return lock.New(), nil
 	}
+	return own, err
+}
+
+// narrow takes out of a lock file what the user's own does not agree to.
+func narrow(found *lock.File, path string) error {
+	own, err := loadOwn(path)
 	if err != nil {
 		return err
 	}
@@ -99,11 +107,8 @@ func (l *Lock) Holds(s *settings.Server) bool {
 }
 
 // agreed is what tools are compared with: the file, completed by what it says nothing
-// about; nil without a file.
+// about.
 func (l *Lock) agreed(loaded []*plugins.Plugin, servers []host.MCPServer, s *settings.Settings) (*lock.File, error) {
-	if l.File == nil {
-		return nil, nil
-	}
 	out := l.File.Clone()
 	l.exempt(out, loaded)
 	for i := range servers {
@@ -116,10 +121,7 @@ func (l *Lock) agreed(loaded []*plugins.Plugin, servers []host.MCPServer, s *set
 			continue
 		}
 		// A lock file of a project says nothing about the server: what the user agreed to counts.
-		mine, err := lock.Load(l.own)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		mine, err := loadOwn(l.own)
 		if err != nil {
 			return nil, err
 		}

@@ -198,7 +198,11 @@ func (s *Setup) give(ctx context.Context) (servers int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(list), at(StepHost, s.host.SetTools(ctx, host.ToolChange{Plugins: now.plugins.Loaded, MCP: list, Lock: agreed}))
+	if err := s.host.SetTools(ctx, host.ToolChange{Plugins: now.plugins.Loaded, MCP: list, Lock: agreed}); err != nil {
+		return 0, at(StepHost, err)
+	}
+	s.tellDrift()
+	return len(list), nil
 }
 
 // serversChanged takes over what MCP servers have now.

@@ -31,6 +31,7 @@ type Setup struct {
 	// While Reload changes the servers, what they change waits: else the host would get
 	// servers of settings that are not taken over yet. Under changing.
 	swapping, missed bool
+	drifted          map[string]bool // what was said of tools that are left out; under changing
 	now              atomic.Pointer[parts]
 }
 
@@ -97,8 +98,11 @@ func (s *Setup) makeHost(ctx context.Context) error {
 	if h.Lock, err = now.agreed(servers); err != nil {
 		return err
 	}
-	s.host, err = host.New(ctx, &h)
-	return at(StepHost, err)
+	if s.host, err = host.New(ctx, &h); err != nil {
+		return at(StepHost, err)
+	}
+	_, s.drifted = newDrift(s.host.Drift(), nil) // who asked for the host looks at it
+	return nil
 }
 
 // loadParts checks the files of secrets, and loads the lock file and the plugins.
