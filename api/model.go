@@ -6,8 +6,11 @@ import (
 
 // ToolDefinition is a tool as a model sees it.
 type ToolDefinition struct {
-	// Name is unique in a surface, and of a form that all providers take: letters, digits,
-	// '_' and '-', at most 64.
+	// Name is unique, and of a form that all providers take: letters, digits, '_' and '-', at
+	// most 64. Without code mode it depends on ID alone, whatever other tools are there:
+	// "<server>__<tool>" for a tool of an MCP server, "<publisher>--<plugin>__<tool>" for one
+	// of a plugin, "<tool>" for one of the host's own, where each of these is free of characters
+	// that would need an escape.
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`

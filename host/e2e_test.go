@@ -82,7 +82,7 @@ func TestEndToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := surfaceNames(direct); !slices.Equal(got, []string{"send_message", "row_count"}) {
+	if got := surfaceNames(direct); !slices.Equal(got, []string{"send_message", "acme--demo__row_count"}) {
 		t.Fatalf("step 3: the model sees %v", got)
 	}
 	if err := direct.EnforceSurface(payload(direct)); err != nil {

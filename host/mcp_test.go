@@ -575,7 +575,7 @@ func TestDirectCallOfMCPTool(t *testing.T) {
 	for _, d := range directOf(t, h) {
 		names[d.ID] = d.Name
 	}
-	if names["mcp:issue-tracker:resources/read"] != "resources_read" || names["mcp:issue-tracker:create_issue"] != "create_issue" {
+	if names["mcp:issue-tracker:resources/read"] != "issue-tracker__resources---read" || names["mcp:issue-tracker:create_issue"] != "issue-tracker__create_issue" {
 		t.Errorf("names %v", names)
 	}
 }

@@ -18,24 +18,29 @@ import (
 	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
-const serveLong = `Serves MCP: a client that starts this command gets the tools exec and wait, and with
-them all plugins and MCP servers, each call checked against policy and approval. With
---no-code-mode, or tools.codeMode: false, it gets the tools themselves.
+const serveLong = `Serves MCP: a client that starts this command gets the tools exec and wait, and
+with them all plugins and MCP servers, each call checked against policy and
+approval. With --no-code-mode, or tools.codeMode: false, it gets the tools
+themselves. Their names depend on nothing but their ids: SERVER__TOOL for one of
+an MCP server, PUBLISHER--PLUGIN__TOOL for one of a plugin, TOOL for Cloister's
+own.
 
-Without --http it speaks MCP on standard input and output: put it into a client's
-configuration, as --print-config shows. With --http it listens on an address of this
-machine, at /mcp; clients need a bearer token, that of --token-file, or those of
-serve.tokens in the configuration. Where there is none, one is made at the first start
-and kept in the data folder, for you alone. Other addresses need serve.allowedHosts,
-and something in front that speaks TLS.
+Without --http it speaks MCP on standard input and output: put it into a
+client's configuration, as --print-config shows. With --http it listens on an
+address of this machine, at /mcp; clients need a bearer token, that of
+--token-file, or those of serve.tokens in the configuration. Where there is
+none, one is made at the first start and kept in the data folder, for you alone.
+Other addresses need serve.allowedHosts, and something in front that speaks TLS.
 
-Calls that need approval are put to the client's user, if the client can do that, and to
-"cloister approvals" in another terminal, which finds this command by itself. It has
-another token: a client cannot approve what its own model asks for.
+Calls that need approval are put to the client's user, if the client can do
+that, and to "cloister approvals" in another terminal, which finds this command
+by itself. It has another token: a client cannot approve what its own model asks
+for.
 
-What is installed, configured or locked while it runs counts from then on: it looks every
-two seconds, and at once at SIGHUP. Settings of tools, serve and approvals need a new
-start. It ends at the end of standard input, at Ctrl-C and at SIGTERM.
+What is installed, configured or locked while it runs counts from then on: it
+looks every two seconds, and at once at SIGHUP. Settings of tools, serve and
+approvals need a new start. It ends at the end of standard input, at Ctrl-C and
+at SIGTERM.
 
 Exit codes:
   0    it was asked to end

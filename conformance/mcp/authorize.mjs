@@ -1,8 +1,11 @@
 // Adds the bearer token to what the suite sends to the server: the suite has no option for headers. Node loads this before the
 // suite (--import). Fetch and undici's own request both go through the global dispatcher.
+//
+// The suite calls tools by names that are written into it. Behind Cloister, without code mode, a tool has the name of its server in
+// front, which CONFORMANCE_PREFIX adds to calls of tools, as somebody does who reads the list. Lists are left as they are.
 import { Agent, setGlobalDispatcher } from "undici";
 
-const { CONFORMANCE_ORIGIN: origin, CONFORMANCE_TOKEN: token } = process.env;
+const { CONFORMANCE_ORIGIN: origin, CONFORMANCE_TOKEN: token, CONFORMANCE_PREFIX: prefix } = process.env;
 if (!origin || !token) {
   throw new Error("CONFORMANCE_ORIGIN and CONFORMANCE_TOKEN are not set");
 }
@@ -22,3 +25,17 @@ const authorize = (dispatch) => (options, handler) =>
   dispatch(String(options.origin) === origin ? { ...options, headers: authorized(options.headers) } : options, handler);
 
 setGlobalDispatcher(new Agent().compose(authorize));
+
+/** The text of a request, with the whole name where it calls a tool. */
+function named(body) {
+  const message = typeof body === "string" ? JSON.parse(body) : undefined;
+  if (message?.method !== "tools/call") {
+    return body;
+  }
+  return JSON.stringify({ ...message, params: { ...message.params, name: prefix + message.params.name } });
+}
+
+if (prefix) {
+  const send = globalThis.fetch;
+  globalThis.fetch = (input, init) => send(input, init?.body ? { ...init, body: named(init.body) } : init);
+}

@@ -35,9 +35,10 @@ const (
 var modes = []struct {
 	name, baseline string
 	flags          []string
+	prefix         string // of tools' names, which the suite does not know
 }{
-	{"code", "baseline-code.yml", nil},
-	{"direct", "baseline-direct.yml", []string{"--no-code-mode"}},
+	{"code", "baseline-code.yml", nil, ""},
+	{"direct", "baseline-direct.yml", []string{"--no-code-mode"}, upstreamPrefix},
 }
 
 func TestConformance(t *testing.T) {
@@ -51,7 +52,7 @@ func TestConformance(t *testing.T) {
 			endpoint := start(t, cloister, upstream, mode.flags...)
 			checkToken(t, endpoint)
 			checkReach(t, endpoint, mode.name)
-			results[mode.name] = runSuite(t, nodeProgram, endpoint, mode.baseline)
+			results[mode.name] = runSuite(t, nodeProgram, endpoint, mode.baseline, mode.prefix)
 		})
 	}
 	if !t.Failed() {
@@ -80,11 +81,11 @@ type outcome struct {
 }
 
 // runSuite runs all scenarios. The suite itself compares with the baseline.
-func runSuite(t *testing.T, nodeProgram, endpoint, baseline string) map[string]outcome {
+func runSuite(t *testing.T, nodeProgram, endpoint, baseline, prefix string) map[string]outcome {
 	t.Helper()
 	out := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), nodeProgram, "--import", "./authorize.mjs", suiteProgram, "server", "--url", endpoint, "--suite", "all", "--expected-failures", baseline, "--output-dir", out)
-	cmd.Env = append(os.Environ(), "CONFORMANCE_ORIGIN="+strings.TrimSuffix(endpoint, "/mcp"), "CONFORMANCE_TOKEN="+token)
+	cmd.Env = append(os.Environ(), "CONFORMANCE_ORIGIN="+strings.TrimSuffix(endpoint, "/mcp"), "CONFORMANCE_TOKEN="+token, "CONFORMANCE_PREFIX="+prefix)
 	text, err := cmd.CombinedOutput()
 	results := read(t, out)
 	if err != nil {

@@ -25,7 +25,7 @@ var reach = map[string][]struct {
 		{"exec", cell(`try { await MCP.everything.testSampling({prompt: "p"}) } catch (e) { return e.message }`), "ampling"},
 	},
 	"direct": {
-		{"test_sampling", map[string]any{"prompt": "p"}, "ampling"},
+		{upstreamPrefix + "test_sampling", map[string]any{"prompt": "p"}, "ampling"},
 	},
 }
 

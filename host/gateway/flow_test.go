@@ -369,11 +369,11 @@ func TestDirectMCPTools(t *testing.T) {
 	for _, tool := range list.Tools {
 		byName[tool.Name] = tool
 	}
-	draw := byName["draw"]
+	draw := byName["pics__draw"]
 	if draw == nil || draw.Annotations == nil || !draw.Annotations.ReadOnlyHint || draw.OutputSchema == nil {
 		t.Fatalf("draw is %+v", draw)
 	}
-	res := callArgs(t, cs, "draw", nil)
+	res := callArgs(t, cs, "pics__draw", nil)
 	if m, ok := res.StructuredContent.(map[string]any); !ok || m["w"] != 1.0 || len(res.Content) != 5 {
 		t.Fatalf("%v, %d items", res.StructuredContent, len(res.Content))
 	}
@@ -383,7 +383,7 @@ func TestDirectMCPTools(t *testing.T) {
 	if image, ok := res.Content[1].(*mcp.ImageContent); !ok || string(image.Data) != "\x01\x02\x03" {
 		t.Errorf("%+v", res.Content[1])
 	}
-	res = callArgs(t, cs, "broken", nil)
+	res = callArgs(t, cs, "pics__broken", nil)
 	if text := res.Content[0].(*mcp.TextContent).Text; !res.IsError || !strings.Contains(text, "it is broken") {
 		t.Errorf("broken gave %q", text)
 	}

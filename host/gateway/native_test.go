@@ -210,7 +210,7 @@ func TestNativeResources(t *testing.T) {
 				t.Errorf("the tool %s is listed", tool.Name)
 			}
 		}
-		if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "alpha_resources_read", Arguments: map[string]any{"uri": "doc:a"}}); err == nil {
+		if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "alpha__resources---read", Arguments: map[string]any{"uri": "doc:a"}}); err == nil {
 			t.Error("a resource was read by a tool that is not listed")
 		}
 	})

@@ -213,7 +213,7 @@ func TestHintsChangeInASession(t *testing.T) {
 }
 
 // clientName is the name of a tool of the server evil without code mode.
-func clientName(tool string) string { return tool }
+func clientName(tool string) string { return "evil__" + tool }
 
 // dialStdio connects a client to a gateway by a pair of pipes.
 func dialStdio(t *testing.T, g *gateway.Gateway) *sdk.ClientSession {
