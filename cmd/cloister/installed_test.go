@@ -122,6 +122,21 @@ func installMany(t testing.TB, wasm []byte, n int) {
 			t.Fatal(err)
 		}
 	}
+	now, err := s.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := changeDataLock(func(l *lock.File) {
+		for i := range now.Entries {
+			m, err := manifestOf(s, &now.Entries[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			takePlugin(l, &now.Entries[i], m)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // signed makes the plugin acme.pN around a module.
@@ -143,8 +158,8 @@ func signed(t testing.TB, wasm []byte, key *trust.SigningKey, n int) *bundle.Art
 	return artifact
 }
 
-// Only plugins that the cell names are compiled before it starts, and of what was
-// installed without a lock file, installing one more shuts nothing out.
+// Only plugins that the cell names are compiled before it starts, and a plugin that is
+// removed takes no other out of the lock file.
 func TestNeededPlugins(t *testing.T) {
 	wasm, err := os.ReadFile(testModule(t))
 	if err != nil {

@@ -12,23 +12,33 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
-const lockLong = `The lock file says which plugins, and which texts and schemas of their tools, you
-agreed to. A plugin that differs is not loaded, a tool that differs leaves the
-catalog, until "cloister lock accept" shows the difference and takes it.
+const lockLong = `The lock file says which plugins, and what of their tools, you agreed to: names,
+titles, descriptions, schemas, and what the author says that a tool does (only
+reads, destroys, ...), which approvals and policies rest on. A plugin that
+differs is not loaded, a tool that differs leaves the catalog, until "cloister
+lock accept" shows the difference and takes it. Where a tool says that it does
+more harm than it said, that counts at once; where it says less, the tool is
+left out.
 
 The file is that of --file, else of CLOISTER_LOCK, else plugins.lock of the
-configuration, else cloister.lock beside the configuration file, else that of what is
-installed, in the data folder. "cloister plugin install", remove and rollback keep the
-last one as it has to be; the others are yours, to be kept in version control.
+configuration, else cloister.lock beside the configuration file, else that of
+what is installed, in the data folder. "cloister plugin install", remove and
+rollback keep the last one as it has to be; the others are yours, to be kept in
+version control. Where there is no file, you agreed to nothing.
 
-A plugin under development is held to a lock file of yours that knows its tools, and
-never to that of the data folder. Otherwise it is loaded as it is:
+A plugin under development is held to a lock file of yours that knows its tools,
+and never to that of the data folder. Otherwise it is loaded as it is:
 --allow-unsigned-unsafe said so.
 
-The tools of MCP servers are in it too, under mcp:SERVER. "cloister mcp add" writes
-down those of a server that it adds. A server of a configuration file is held to a lock
-file beside it, and to that of the data folder once that one knows a tool of it.
-"accept mcp:SERVER" takes a server in.
+MCP servers are in it too, under mcp:SERVER: their tools, what they tell the
+model, and whether they have resources and prompts. "cloister mcp add" writes
+down those of a server that it adds. A server of a configuration file is held to
+a lock file beside it, and to that of the data folder once that one knows a tool
+of it. "accept mcp:SERVER" takes a server in.
+
+A file of version 1 held no titles, no annotations, no resources and no prompts.
+Tools in it are left out where these could say less than what you agreed to,
+until you look at them once.
 
 ` + pluginExitHelp
 
@@ -155,7 +165,7 @@ func (a *app) lockStatus(ctx context.Context, f *lockFlags) error {
 // lockNotes says what the comparison leaves out.
 func (a *app) lockNotes(s *lockState) {
 	if s.missing {
-		a.complain("note: there is no lock file at "+s.path, "")
+		a.complain("note: there is no lock file at "+s.path+", so nothing is agreed to", "")
 	}
 	for _, e := range s.refused {
 		a.complain("note: "+refusalLine(e), "")

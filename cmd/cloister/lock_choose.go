@@ -8,7 +8,7 @@ import (
 )
 
 // loadLock reads the lock file of the flag, of CLOISTER_LOCK, or that of what is
-// installed; nil if there is none.
+// installed, which is an empty one if there is none.
 func loadLock(flag string) (*lock.File, error) {
 	l, err := setup.LoadLock(&settings.Settings{Places: settings.Places{Lock: flag}})
 	if err != nil {

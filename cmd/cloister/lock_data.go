@@ -10,38 +10,18 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/store"
 )
 
-// openDataLock reads the lock file of what is installed. Where there is none, what is
-// installed was never locked, and that is what it would have: otherwise the first
-// plugin that is written down would shut out all others.
+// openDataLock reads the lock file of what is installed. Where there is none nobody
+// agreed to anything: what was installed before stays refused until somebody does.
 func openDataLock() (*lock.File, error) {
 	path, err := dataLockPath()
 	if err != nil {
 		return nil, err
 	}
 	l, err := lock.Load(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return l, err
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock.New(), nil
 	}
-	l = lock.New()
-	s, err := existingStore()
-	if s == nil || err != nil {
-		return l, err
-	}
-	now, err := s.Current()
-	if errors.Is(err, store.ErrDamaged) {
-		return l, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i := range now.Entries {
-		// One whose files are damaged is refused when it is loaded, and has to be
-		// installed again anyway.
-		if m, err := manifestOf(s, &now.Entries[i]); err == nil {
-			takePlugin(l, &now.Entries[i], m)
-		}
-	}
-	return l, nil
+	return l, err
 }
 
 // drifted says whether the lock file does not have the plugin as it is.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
@@ -67,7 +69,7 @@ func (f *lockFlags) state(ctx context.Context, ids []string) (*lockState, error)
 		case len(s.file.PluginTools(p.ID())) == 0 && !slices.Contains(ids, p.ID()):
 			continue
 		}
-		maps.Copy(s.now.Tools, setup.LockTools(p.Manifest()))
+		maps.Copy(s.now.Tools, host.LockPlugin(p))
 	}
 	manager, err := setup.NewManager(o)
 	if err != nil {
@@ -128,38 +130,72 @@ type lockChange struct {
 	ID     string `json:"id"`
 	What   string `json:"what"`
 	// State is "new", "gone" or "changed".
-	State  string `json:"state"`
-	Text   string `json:"text"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
+	State string `json:"state"`
+	// Stricter says that a hint asks for more than what was agreed to: it counts already.
+	Stricter bool   `json:"stricter,omitempty"`
+	Text     string `json:"text"`
+	Before   string `json:"before,omitempty"`
+	After    string `json:"after,omitempty"`
 }
 
 // changes lists the differences, plugin by plugin; with ids only theirs.
 func (s *lockState) changes(ids []string) []lockChange {
 	out := []lockChange{}
 	for _, d := range s.file.Differences(s.now) {
-		c := lockChange{Plugin: lockOwner(d.ID), ID: d.ID, What: string(d.What), State: "changed", Before: d.Before, After: d.After}
-		name := "The tool " + d.ID[strings.LastIndexByte(d.ID, ':')+1:]
+		c := lockChange{Plugin: lockOwner(d.ID), ID: d.ID, What: string(d.What), State: "changed", Stricter: d.Stricter, Before: d.Before, After: d.After}
 		if c.Plugin == "" {
-			c.Plugin, name = d.ID, "The plugin"
+			c.Plugin = d.ID
 		}
 		switch {
 		case d.New:
-			c.State, c.Text = "new", name+" is new: the lock file does not have it."
-			if p, ok := s.now.Plugins[d.ID]; ok {
-				c.Text = fmt.Sprintf("%s is new: version %s, signed by %s of %s.", name, p.Version, p.Signer, p.Publisher)
-			}
+			c.State = "new"
 		case d.Gone:
-			c.State, c.Text = "gone", name+" is gone: only the lock file has it."
-		default:
-			c.Text = fmt.Sprintf("%s changed: its %s.", name, d.What)
+			c.State = "gone"
 		}
+		c.Text = s.sentence(&d)
 		if len(ids) == 0 || slices.Contains(ids, c.Plugin) || slices.Contains(ids, c.ID) {
 			out = append(out, c)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b lockChange) int { return strings.Compare(a.Plugin, b.Plugin) })
 	return out
+}
+
+// sentence says what differs.
+func (s *lockState) sentence(d *lock.Difference) string {
+	name, are, them := lockSubject(d.ID)
+	switch p, plugin := s.now.Plugins[d.ID]; {
+	case d.New && plugin:
+		return fmt.Sprintf("%s %s new: version %s, signed by %s of %s.", name, are, p.Version, p.Signer, p.Publisher)
+	case d.New:
+		return fmt.Sprintf("%s %s new: the lock file does not have %s.", name, are, them)
+	case d.Gone:
+		return fmt.Sprintf("%s %s gone: only the lock file has %s.", name, are, them)
+	case d.What == lock.WhatAnnotations:
+		return name + " was agreed to before titles and annotations were locked: look at them now."
+	case d.Claim():
+		text := fmt.Sprintf("%s changed: its %s, from %s to %s.", name, d.What, cmp.Or(d.Before, "unsaid"), cmp.Or(d.After, "unsaid"))
+		if d.Stricter {
+			text += " That is stricter, and counts already."
+		}
+		return text
+	}
+	return fmt.Sprintf("%s changed: its %s.", name, d.What)
+}
+
+// lockSubject names what an entry of the lock file is about, with the words that go with it.
+func lockSubject(id string) (name, are, them string) {
+	if lockOwner(id) == "" {
+		return "The plugin", "is", "it"
+	}
+	name = id[strings.LastIndexByte(id, ':')+1:]
+	if what := lock.TextOf(id); what != "" {
+		return "The server's " + what, "are", "them"
+	}
+	if space, ok := strings.CutPrefix(name, "namespace/"); ok && lock.PluginOf(id) != "" {
+		return "The namespace " + space, "is", "it"
+	}
+	return "The tool " + name, "is", "it"
 }
 
 // knows says whether an id stands for anything.
@@ -195,7 +231,7 @@ func (s *lockState) take(changes []lockChange) {
 func lockChangesText(s *stream, changes []lockChange) string {
 	d := &plugins.Difference{}
 	for _, c := range changes {
-		d.Changes = append(d.Changes, plugins.Change{Area: c.Plugin, Path: c.ID, Text: c.Text, Before: c.Before, After: c.After, Widens: c.State != "gone"})
+		d.Changes = append(d.Changes, plugins.Change{Area: c.Plugin, Path: c.ID, Text: c.Text, Before: c.Before, After: c.After, Widens: c.State != "gone" && !c.Stricter})
 	}
 	return strings.TrimPrefix(changesText(s, d), "\n")
 }

@@ -12,17 +12,20 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
-const mcpLong = `MCP servers give cells tools: mcp:SERVER:TOOL in the catalog, MCP.SERVER.TOOL(...) in
-a cell. They are programs that Cloister starts, or addresses that it connects to.
+const mcpLong = `MCP servers give cells tools: mcp:SERVER:TOOL in the catalog,
+MCP.SERVER.TOOL(...) in a cell. They are programs that Cloister starts, or
+addresses that it connects to.
 
 A server is in the configuration file, under mcp.servers, if --config or
-CLOISTER_CONFIG names one, else in your own list, mcp.json in the data folder. All
-commands read both; of two servers of one name that of the configuration counts. A
-configuration file that merely lies in the working folder can have no servers.
+CLOISTER_CONFIG names one, else in your own list, mcp.json in the data folder.
+All commands read both; of two servers of one name that of the configuration
+counts. A configuration file that merely lies in the working folder can have no
+servers.
 
-What a server says of its tools is its own word. "mcp add" shows it, and writes down in
-the lock file what you agreed to: a tool that becomes another leaves the catalog until
-"cloister lock accept" takes it.`
+What a server says of its tools is its own word. "mcp add" shows it, and writes
+down in the lock file what you agreed to: a tool that becomes another leaves the
+catalog until "cloister lock accept" takes it. Of a server of your own list
+whose tools are not in a lock file nothing is used.`
 
 func (a *app) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -19,11 +19,13 @@ import (
 	"github.com/cloister-wasm/cloister/internal/forms"
 )
 
-const mcpAddLong = `Adds an MCP server: a program with its arguments after --, or an address with --url.
+const mcpAddLong = `Adds an MCP server: a program with its arguments after --, or an address with
+--url.
 
-It shows what will run, connects, shows the tools with what calls of them need, asks,
-writes the tools down in the lock file and adds the server to the file that --config or
-CLOISTER_CONFIG names, else to your own list.
+It shows what will run, connects, shows what the server tells the model and its
+tools with what calls of them need, asks, writes all of that down in the lock
+file and adds the server to the file that --config or CLOISTER_CONFIG names,
+else to your own list.
 
 The value of --env and --header is a text, env:VARIABLE or file:PATH. Of the
 last two the place is written into the file, and what stands there is read each
@@ -32,11 +34,12 @@ it is; if it looks like a secret, that is said, and the file is made readable
 for you alone. A header needs the whole value, "Bearer " included;
 --bearer env:VARIABLE puts it in front.
 
-A program gets few variables of your environment: PATH, HOME and such. --inherit-env
-hands others on.
+A program gets few variables of your environment: PATH, HOME and such.
+--inherit-env hands others on.
 
---approval says when calls need approval: never, ask, or always (whatever was approved
-before). Without it tools ask whose server says that they can destroy something.
+--approval says when calls need approval: never, ask, or always (whatever was
+approved before). Without it tools ask whose server says that they can destroy
+something.
 
 ` + mcpExitHelp
 
@@ -283,6 +286,9 @@ func (a *app) addServer(ctx context.Context, f *mcpAddFlags, name string, comman
 	if target.Private {
 		text += "\n" + privateNote(a.stdout, target)
 	}
+	if report == nil && target.User {
+		text += "\n" + notAgreed(name)
+	}
 	if at := cfg.Server(name); at != nil && target.User && !at.User {
 		text += "\nnot used as long as " + a.stdout.text(at.File) + " has another of that name"
 	}
@@ -297,6 +303,11 @@ func privateNote(s *stream, target settings.ServerFile) string {
 		readers = ", whose access list stays as it is"
 	}
 	return "a secret stands in " + s.text(target.Path) + readers + "; env:VARIABLE or file:PATH would keep it out"
+}
+
+// notAgreed says what becomes of a server of the user's own list that nobody has looked at.
+func notAgreed(name string) string {
+	return "nobody has agreed to its tools, which are left out until then: cloister lock accept " + mcpOwner(name) + " shows them and asks"
 }
 
 // serverIn gives the server of a name that stands in the file of a change, or nil.
@@ -315,7 +326,8 @@ func serverIn(target settings.ServerFile, cfg *settings.Settings, name string) *
 // server of whose tools nothing is known. It gives the lock file.
 func adopt(target settings.ServerFile, lockFlag string, s *mcp.Server, report *mcp.Report) (locked string, err error) {
 	if report != nil {
-		if locked, err = recordServer(target, lockFlag, &host.MCPServer{Name: s.Name, Tools: report.List, Instructions: report.Instructions}); err != nil {
+		agreed := &host.MCPServer{Name: s.Name, Tools: report.List, Instructions: report.Instructions, Resources: report.HasResources, Prompts: report.HasPrompts}
+		if locked, err = recordServer(target, lockFlag, agreed); err != nil {
 			return "", err
 		}
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
-const mcpImportLong = `Takes over the MCP servers of another client's configuration: of Claude Desktop and
-Claude Code (claude), Cursor, VS Code (vscode), Windsurf, Zed or Codex, from where these
-keep theirs for a user, or of a FILE in the format of one of them, such as a project's
-.mcp.json. Without --from all of them are looked at.
+const mcpImportLong = `Takes over the MCP servers of another client's configuration: of Claude Desktop
+and Claude Code (claude), Cursor, VS Code (vscode), Windsurf, Zed or Codex, from
+where these keep theirs for a user, or of a FILE in the format of one of them,
+such as a project's .mcp.json. Without --from all of them are looked at.
 
 It shows what will run, asks, then connects to each server and writes its tools
 down in the lock file, as "mcp add" does. A server of a name that is there
@@ -235,6 +235,8 @@ func (a *app) importOne(ctx context.Context, f *mcpImportFlags, target settings.
 	text := "added " + s.Name
 	if report != nil {
 		text += " with " + count(len(report.List), "tool")
+	} else if target.User && !s.Disabled && row.Error == "" {
+		text += "; " + notAgreed(s.Name)
 	}
 	if target.Private {
 		text += "\n" + privateNote(a.stdout, target)

@@ -142,13 +142,15 @@ func probeText(s *stream, r *mcp.Report) string {
 	var b strings.Builder
 	who := strings.TrimSpace(r.ServerName + " " + r.ServerVersion)
 	fmt.Fprintf(&b, "%s  %s, protocol %s, connected in %s\n", s.paint(styleBold, escapeLine(r.Name)), escapeLine(who), escapeLine(r.Protocol), shownDuration(r.Connected))
+	b.WriteString(probedInstructions(s, r.Instructions))
 	b.WriteString(probedTools(s, r))
 	var more []string
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{r.Resources, "resource"}, {r.Templates, "resource template"}, {r.Prompts, "prompt"}} {
-		if c.n > 0 {
+		has  bool
+	}{{r.Resources, "resource", r.HasResources && r.Templates == 0}, {r.Templates, "resource template", false}, {r.Prompts, "prompt", r.HasPrompts}} {
+		if c.n > 0 || c.has {
 			more = append(more, count(c.n, c.what))
 		}
 	}
@@ -157,6 +159,21 @@ func probeText(s *stream, r *mcp.Report) string {
 	}
 	for _, note := range r.Notes {
 		b.WriteString("  " + s.paint(styleYellow, "note") + "  " + escapeLine(note) + "\n")
+	}
+	return b.String()
+}
+
+// probedInstructions shows what a server says of itself to a model, all of it: it is agreed to with the tools. Line
+// ends of its own would only move the rest out of sight.
+func probedInstructions(s *stream, text string) string {
+	words := strings.Join(strings.Fields(text), " ")
+	if words == "" {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("  it tells the model:\n")
+	for _, line := range wrapText(escapeText(words), min(s.width(), 100)-6) {
+		b.WriteString("  > " + line + "\n")
 	}
 	return b.String()
 }
@@ -177,7 +194,11 @@ func probedTools(s *stream, r *mcp.Report) string {
 			need = s.paint(styleYellow, need)
 		}
 		line := "  " + pad(escapeLine(t.Name), width) + "  " + need + "  "
-		b.WriteString(strings.TrimRight(line+cutLine(s, firstSentence(plaintext.Head(t.Description, 2000)), width+12), " ") + "\n")
+		text := firstSentence(plaintext.Head(t.Description, 2000))
+		if t.Title != "" && t.Title != t.Name {
+			text = strings.TrimSuffix(escapeLine(plaintext.Head(t.Title, 200))+": "+text, ": ")
+		}
+		b.WriteString(strings.TrimRight(line+cutLine(s, text, width+12), " ") + "\n")
 	}
 	if len(r.List) == 0 {
 		b.WriteString("  no tools\n")
@@ -217,11 +238,14 @@ type probeReport struct {
 	Resources    int               `json:"resources"`
 	Templates    int               `json:"resourceTemplates"`
 	Prompts      int               `json:"prompts"`
+	HasResources bool              `json:"hasResources"`
+	HasPrompts   bool              `json:"hasPrompts"`
 	Notes        []string          `json:"notes,omitempty"`
 }
 
 type probedTool struct {
 	Name        string               `json:"name"`
+	Title       string               `json:"title,omitempty"`
 	Description string               `json:"description"`
 	Approval    host.Approval        `json:"approval"`
 	Annotations host.ToolAnnotations `json:"annotations"`
@@ -238,10 +262,10 @@ func probeJSON(r *mcp.Report, err error) probeReport {
 	out.Name, out.Protocol, out.Server, out.Version = r.Name, r.Protocol, r.ServerName, r.ServerVersion
 	out.Instructions, out.ConnectedMs = r.Instructions, r.Connected.Milliseconds()
 	out.Resources, out.Templates, out.Prompts = r.Resources, r.Templates, r.Prompts
-	out.Notes = r.Notes
+	out.HasResources, out.HasPrompts, out.Notes = r.HasResources, r.HasPrompts, r.Notes
 	for i := range r.List {
 		t := &r.List[i]
-		out.Tools = append(out.Tools, probedTool{t.Name, t.Description, approvalOf(t), t.Annotations})
+		out.Tools = append(out.Tools, probedTool{t.Name, t.Title, t.Description, approvalOf(t), t.Annotations})
 	}
 	for _, t := range r.Skipped {
 		out.Skipped[t.Tool] = t.Reason

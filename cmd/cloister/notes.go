@@ -92,7 +92,7 @@ func whyUnavailable(err error) string {
 // are one note: there may be hundreds.
 func driftNotes(drift []error) []string {
 	var notes, order []string
-	tools := map[string][]string{}
+	servers := map[string]*serverDrift{}
 	for _, err := range drift {
 		var de *lock.DriftError
 		if !errors.As(err, &de) || lock.ServerOf(de.ID) == "" {
@@ -100,21 +100,48 @@ func driftNotes(drift []error) []string {
 			continue
 		}
 		server := lock.ServerOf(de.ID)
-		if tools[server] == nil {
+		if servers[server] == nil {
+			servers[server] = &serverDrift{}
 			order = append(order, server)
 		}
-		tools[server] = append(tools[server], strings.TrimPrefix(de.ID, mcpOwner(server)+":"))
+		servers[server].add(de)
 	}
 	for _, server := range order {
-		list := tools[server]
-		names := strings.Join(list[:min(len(list), 5)], ", ")
-		if n := len(list) - 5; n > 0 {
-			names += fmt.Sprintf(" and %d more", n)
-		}
-		notes = append(notes, fmt.Sprintf("the MCP server %s has %s that differ from the lock file or are not in it, and are left out: %s; cloister lock accept %s shows and takes them",
-			server, count(len(list), "tool"), names, mcpOwner(server)))
+		notes = append(notes, servers[server].note(server))
 	}
 	return notes
+}
+
+// serverDrift is what of a server is not as it was agreed to.
+type serverDrift struct {
+	tools, others []string
+	unlocked      bool // version 1 of the lock file held less than is asked for now
+}
+
+func (s *serverDrift) add(e *lock.DriftError) {
+	if what := lock.TextOf(e.ID); what != "" {
+		s.others = append(s.others, what)
+		return
+	}
+	s.tools = append(s.tools, strings.TrimPrefix(e.ID, mcpOwner(lock.ServerOf(e.ID))+":"))
+	s.unlocked = s.unlocked || e.What == lock.WhatAnnotations
+}
+
+func (s *serverDrift) note(server string) string {
+	has, names := s.others, ""
+	if n := len(s.tools); n > 0 {
+		has = append([]string{count(n, "tool")}, s.others...)
+		names = ": " + strings.Join(s.tools[:min(n, 5)], ", ")
+		if n > 5 {
+			names += fmt.Sprintf(" and %d more", n-5)
+		}
+	}
+	why := ""
+	if s.unlocked {
+		why = "; the lock file is of a version that held no titles and annotations"
+	}
+	return fmt.Sprintf("the MCP server %s has %s that differ from the lock file or are not in it, and are left out%s%s; cloister lock accept %s shows and takes them",
+		server, strings.Join(has, ", "), names, why, mcpOwner(server))
 }
 
 // mcpOwner is a server's name as lock files and the catalog have it.

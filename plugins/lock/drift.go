@@ -53,6 +53,9 @@ type Difference struct {
 // Changed says that both sides have it, and differ.
 func (d Difference) Changed() bool { return !d.New && !d.Gone }
 
+// Claim says that it is about a hint or the approval, whose values are no foreign text.
+func (d Difference) Claim() bool { return isClaim(d.What) }
+
 // String is one bounded line.
 func (d Difference) String() string {
 	id := plaintext.Line(d.ID, 300)

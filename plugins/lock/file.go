@@ -161,7 +161,7 @@ func (f *File) upgrade() error {
 func (f *File) Incomplete() []string {
 	var list []string
 	for id, t := range f.Tools {
-		if t.Annotations == nil && !isText(id) && !f.covers(id) {
+		if t.Annotations == nil && TextOf(id) == "" && !f.covers(id) {
 			list = append(list, id)
 		}
 	}

@@ -25,11 +25,14 @@ func ownerIn(source, id string) string {
 	return owner
 }
 
-// isText says whether an id is that of an entry that is no tool and so has no hints: what a server says of itself or
-// says that it has. No tool has such an id.
-func isText(id string) bool {
+// TextOf gives what the id of an entry is about that is no tool and so has no hints: "instructions" for what a server
+// says of itself, "resources" or "prompts" for a server that says that it has such; "" for a tool. No tool has such an id.
+func TextOf(id string) string {
 	name, ok := strings.CutPrefix(id, catalog.SourceMCP+":"+ServerOf(id)+":")
-	return ok && mcpapi.IsText(name)
+	if !ok || !mcpapi.IsText(name) {
+		return ""
+	}
+	return name[strings.IndexByte(name, '/')+1:]
 }
 
 // PluginTools gives the ids of a plugin's tools, sorted; nil if the file has none.

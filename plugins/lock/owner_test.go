@@ -22,6 +22,14 @@ func TestOwners(t *testing.T) {
 			t.Errorf("%q: %q; want %q", id, got, want)
 		}
 	}
+	for id, want := range map[string]string{
+		"mcp:github:server/instructions": "instructions", "mcp:a.b:server/resources": "resources", "mcp:a:server/prompts": "prompts",
+		"mcp:github:server/restart": "", "cloister:github:server/prompts": "", "mcp:github": "", "": "", "mcp:server/prompts": "",
+	} {
+		if got := lock.TextOf(id); got != want {
+			t.Errorf("%q is about %q; want %q", id, got, want)
+		}
+	}
 	f := lock.New()
 	for _, id := range []string{"cloister:a.b:y", "cloister:a.b:x", "cloister:a.bc:x", "mcp:a.b:x"} {
 		f.Tools[id] = lock.Tool{}
