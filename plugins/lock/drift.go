@@ -65,7 +65,7 @@ func (d Difference) String() string {
 	case d.Gone:
 		return id + " is gone: only the lock file has it"
 	}
-	if d.What == WhatAnnotations {
+	if d.What == WhatAnnotations && d.After != "" {
 		return id + ": its title and annotations were not locked before, and are now " + plaintext.Line(d.After, 300)
 	}
 	return id + ": its " + string(d.What) + " changed from " + d.side(d.Before) + " to " + d.side(d.After)
@@ -195,7 +195,10 @@ func (f *File) compareTools(id string, was, now *Tool) []Difference {
 	switch {
 	case whole:
 		list = append(list, compareClaims(id, was, now)...)
-	case was.Annotations == nil && now.Annotations != nil && !f.covers(id) && (now.Title != "" || !strictest(id, now)):
+	case f.covers(id) || was.Annotations == nil && now.Annotations == nil:
+	case was.Annotations != nil: // now is an entry that version 1 wrote
+		list = append(list, Difference{ID: id, What: WhatAnnotations, Before: claimed(was)})
+	case now.Title != "" || !strictest(id, now):
 		list = append(list, Difference{ID: id, What: WhatAnnotations, After: claimed(now)})
 	}
 	return list

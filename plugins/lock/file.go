@@ -90,7 +90,15 @@ func New() *File {
 
 // Clone makes a copy that shares nothing with f.
 func (f *File) Clone() *File {
-	return &File{Version: f.Version, Plugins: maps.Clone(f.Plugins), Tools: maps.Clone(f.Tools)}
+	out := &File{Version: f.Version, Plugins: maps.Clone(f.Plugins), Tools: maps.Clone(f.Tools)}
+	for id, t := range out.Tools {
+		if t.Annotations != nil {
+			hints := t.Annotations.clone()
+			t.Annotations = &hints
+			out.Tools[id] = t
+		}
+	}
+	return out
 }
 
 // Parse reads the text of a lock file strictly: unknown and duplicate members, wrong forms and bounds are mistakes, and all

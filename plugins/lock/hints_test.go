@@ -236,6 +236,15 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// A copy shares nothing with what it is of.
+func TestCloneOfHints(t *testing.T) {
+	f := locked("mcp:notes:greet", tool(func(*lock.Definition) {}))
+	*f.Clone().Tools["mcp:notes:greet"].Annotations.Destructive = false
+	if !*f.Tools["mcp:notes:greet"].Annotations.Destructive || !yes {
+		t.Error("a change of the copy is one of the file")
+	}
+}
+
 // Digest is another one where anything of the definition is.
 func TestDigest(t *testing.T) {
 	base := lock.Definition{Name: "n", Title: "t", Description: "d", Parameters: json.RawMessage(`{}`), Returns: json.RawMessage(`true`), Hints: lock.Hints{ReadOnly: &no}, Approval: "ask"}

@@ -32,6 +32,13 @@ func sample() *File {
 	return f
 }
 
+// sampleWithHints has one with everything as well.
+func sampleWithHints() *File {
+	f, destroys := sample(), true
+	f.Tools["mcp:git-hub:issues/delete"] = (&Definition{Name: "issues/delete", Title: "Delete", Description: "Deletes.", Hints: Hints{Destructive: &destroys}, Approval: "ask"}).Entry()
+	return f
+}
+
 func marshal(tb testing.TB, f *File) []byte {
 	tb.Helper()
 	text, err := f.Marshal()
@@ -427,7 +434,7 @@ func TestSaveThroughLink(t *testing.T) {
 
 // Damaged copies are refused, or say what they say openly: what differs from the original is found as drift.
 func TestTampering(t *testing.T) {
-	good := marshal(t, sample())
+	good := marshal(t, sampleWithHints())
 	rng := rand.New(rand.NewPCG(3, 4))
 	same, drifted, refused := 0, 0, 0
 	for range 2000 {
@@ -454,11 +461,11 @@ func TestTampering(t *testing.T) {
 			refused++
 			continue
 		}
-		if cmp.Equal(f, sample()) {
+		if cmp.Equal(f, sampleWithHints()) {
 			same++
 			continue
 		}
-		if len(sample().Differences(f)) == 0 {
+		if len(sampleWithHints().Differences(f)) == 0 {
 			t.Fatalf("other content without a difference:\n%s", data)
 		}
 		drifted++
@@ -470,7 +477,7 @@ func TestTampering(t *testing.T) {
 }
 
 func FuzzLock(f *testing.F) {
-	f.Add(marshal(f, sample()))
+	f.Add(marshal(f, sampleWithHints()))
 	f.Add(marshal(f, New()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse(data)
