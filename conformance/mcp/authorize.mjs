@@ -1,8 +1,8 @@
 // Adds the bearer token to what the suite sends to the server: the suite has no option for headers. Node loads this before the
 // suite (--import). Fetch and undici's own request both go through the global dispatcher.
 //
-// The suite calls tools by names that are written into it. Behind Cloister, without code mode, a tool has the name of its server in
-// front, which CONFORMANCE_PREFIX adds to calls of tools, as somebody does who reads the list. Lists are left as they are.
+// The suite names tools and prompts as it is written. Behind Cloister, without code mode, these have the name of their server in
+// front, which CONFORMANCE_PREFIX adds where one is called or got, as somebody does who reads the list. Lists are left as they are.
 import { Agent, setGlobalDispatcher } from "undici";
 
 const { CONFORMANCE_ORIGIN: origin, CONFORMANCE_TOKEN: token, CONFORMANCE_PREFIX: prefix } = process.env;
@@ -26,10 +26,10 @@ const authorize = (dispatch) => (options, handler) =>
 
 setGlobalDispatcher(new Agent().compose(authorize));
 
-/** The text of a request, with the whole name where it calls a tool. */
+/** The text of a request, with the whole name of what it calls or gets. */
 function named(body) {
   const message = typeof body === "string" ? JSON.parse(body) : undefined;
-  if (message?.method !== "tools/call") {
+  if (!["tools/call", "prompts/get"].includes(message?.method)) {
     return body;
   }
   return JSON.stringify({ ...message, params: { ...message.params, name: prefix + message.params.name } });

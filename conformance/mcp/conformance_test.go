@@ -35,7 +35,7 @@ const (
 var modes = []struct {
 	name, baseline string
 	flags          []string
-	prefix         string // of tools' names, which the suite does not know
+	prefix         string // of the names of tools and prompts, which the suite does not know
 }{
 	{"code", "baseline-code.yml", nil, ""},
 	{"direct", "baseline-direct.yml", []string{"--no-code-mode"}, upstreamPrefix},

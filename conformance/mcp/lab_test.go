@@ -24,7 +24,7 @@ import (
 // prompts that the scenarios name.
 const everything = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
 
-// upstreamPrefix stands in front of the names of its tools without code mode: start configures it as "everything".
+// upstreamPrefix stands in front of the names of its tools and prompts without code mode: start configures it as "everything".
 const upstreamPrefix = "everything__"
 
 // token is what clients show. Nobody else learns of it.

@@ -23,8 +23,8 @@
 // fails, is refused or takes longer than 20 seconds is left out and named in the log. A
 // list is kept for 30 seconds, or until Gateway.Changed. A URI is read from the server
 // that lists it, the first in the order of the catalog if several do, else from the
-// first with a template for it. A prompt's name that two servers have becomes
-// "<server>_<name>". Each server has its share of 10,000 items. Left out are items over
+// first with a template for it. A prompt's name is "<server>__<name>", as that of a tool
+// is; see host.ToolDefinition. Each server has its share of 10,000 items. Left out are items over
 // 16 KiB, URIs and templates that are not absolute, names with characters that cannot be
 // seen, and of all items icons and _meta; such characters are taken out of titles and
 // descriptions. Contents and messages are handed on as their server gave them.

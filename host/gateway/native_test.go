@@ -224,11 +224,11 @@ func TestNativePrompts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []*mcp.Prompt{{Name: "only", Arguments: []*mcp.PromptArgument{{Name: "topic", Required: true}}}, {Name: "alpha_plan"}, {Name: "beta_plan"}}
+		want := []*mcp.Prompt{{Name: "alpha__plan"}, {Name: "alpha__only", Arguments: []*mcp.PromptArgument{{Name: "topic", Required: true}}}, {Name: "beta__plan"}}
 		if diff := cmp.Diff(want, list.Prompts); diff != "" {
 			t.Error(diff)
 		}
-		res, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "beta_plan", Arguments: map[string]string{"topic": "tea"}})
+		res, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "beta__plan", Arguments: map[string]string{"topic": "tea"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestNativePrompts(t *testing.T) {
 		if diff := cmp.Diff(messages, res.Messages); diff != "" || res.Description != "described" {
 			t.Errorf("%q %s", res.Description, diff)
 		}
-		for _, name := range []string{"plan", "nothing", changeMark} {
+		for _, name := range []string{"plan", "only", "beta_plan", "nothing", changeMark} {
 			if _, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name}); codeOf(err) != jsonrpc.CodeInvalidParams {
 				t.Errorf("%q: %v", name, err)
 			}
@@ -265,7 +265,7 @@ func TestNativeIsNotThereInCodeMode(t *testing.T) {
 		if _, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "doc:a"}); err == nil {
 			t.Error("a resource was read")
 		}
-		if _, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "only"}); err == nil {
+		if _, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "alpha__only"}); err == nil {
 			t.Error("a prompt was got")
 		}
 		tools, err := cs.ListTools(t.Context(), nil)
@@ -327,7 +327,7 @@ func TestNativeApproval(t *testing.T) {
 			if q := a.asked(); len(q) != 1 || !strings.Contains(q[0], "resources/read") || !strings.Contains(q[0], "doc:a") {
 				t.Errorf("%s: asked %q", answer, q)
 			}
-			_, err = cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "only", Arguments: map[string]string{"topic": "x"}})
+			_, err = cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "alpha__only", Arguments: map[string]string{"topic": "x"}})
 			if (err == nil) != allowed || len(a.asked()) != 2 {
 				t.Errorf("%s: prompt: %v, asked %q", answer, err, a.asked())
 			}
@@ -416,7 +416,7 @@ func TestNativeRoundIsForItsRequest(t *testing.T) {
 			t.Errorf("%s: %v, reads %q", name, err, alpha.calls())
 		}
 	}
-	if _, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "only", RequestState: res.RequestState, InputResponses: answers}); codeOf(err) != jsonrpc.CodeInvalidParams {
+	if _, err := cs.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "alpha__only", RequestState: res.RequestState, InputResponses: answers}); codeOf(err) != jsonrpc.CodeInvalidParams {
 		t.Errorf("a prompt with the state of a read: %v", err)
 	}
 	got, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "doc:a", RequestState: res.RequestState, InputResponses: answers})

@@ -160,17 +160,39 @@ func TestNativeItemsThatAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestPromptNamesCannotBeTaken has a server that lists the name which a shared one gets.
+// TestPromptNamesCannotBeTaken has servers that list names which look like those of others, beside these and without them.
 func TestPromptNamesCannotBeTaken(t *testing.T) {
-	n := &native{servers: []nativeServer{{name: "a"}, {name: "b"}}}
-	l := mergePrompts(n, []json.RawMessage{json.RawMessage(`{"prompts":[{"name":"x"},{"name":"b_x","title":"by a"},{"name":"x","title":"again"}]}`), json.RawMessage(`{"prompts":[{"name":"x"}]}`)})
-	if len(l.prompts) != 2 || l.by["b_x"].server.name != "a" || l.by["a_x"].server.name != "a" {
-		t.Errorf("%+v", l.by)
-	}
-	for _, p := range l.prompts {
-		if from := l.by[p.Name]; p.Title == "by a" && (from.server.name != "a" || from.name != "b_x") {
-			t.Errorf("%s is by %+v", p.Name, from)
+	list := func(names ...string) json.RawMessage {
+		var items []map[string]string
+		for _, name := range names {
+			items = append(items, map[string]string{"name": name})
 		}
+		text, err := json.Marshal(map[string]any{"prompts": items})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	all := map[string]json.RawMessage{
+		"a": list("x", "b_x", "b__x", "_b__x", "x"), "b": list("x"), "a_": list("x", "_x"), "a__b": list("x"), "a.b": list("x"), "a--b": list("x"),
+	}
+	seen := map[string]promptSource{}
+	for _, there := range [][]string{{"a"}, {"b"}, {"a", "b"}, {"b", "a", "a_", "a__b", "a.b", "a--b"}} {
+		n := &native{}
+		var raw []json.RawMessage
+		for _, name := range there {
+			n.servers = append(n.servers, nativeServer{name: name})
+			raw = append(raw, all[name])
+		}
+		for name, from := range mergePrompts(n, raw).by {
+			if other, known := seen[name]; known && (other.server.name != from.server.name || other.name != from.name) {
+				t.Errorf("%s is %s of %s and %s of %s", name, other.name, other.server.name, from.name, from.server.name)
+			}
+			seen[name] = from
+		}
+	}
+	if len(seen) != 10 || seen["b__x"].server == nil || seen["b__x"].server.name != "b" {
+		t.Errorf("%d names: %+v", len(seen), seen)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -207,12 +208,14 @@ func mergeResources(n *native, raw []json.RawMessage) *resourceList {
 	return l
 }
 
-// mergePrompts puts the prompts of all servers together. A name that two servers have
-// gets its server in front.
+// promptName is the name under which clients see a prompt: its server's in front, whatever other servers there are, so
+// that a name which a client remembers is that of the same prompt tomorrow. No flat part of an id holds "__", so that
+// two prompts never have one name.
+func promptName(server, prompt string) string { return catalog.FlatPart(server) + "__" + prompt }
+
+// mergePrompts puts the prompts of all servers together.
 func mergePrompts(n *native, raw []json.RawMessage) *promptList {
 	l := &promptList{prompts: []*mcp.Prompt{}, by: map[string]promptSource{}}
-	lists := make([][]*mcp.Prompt, len(n.servers))
-	servers := map[string]int{} // by name, how many have it
 	for i := range n.servers {
 		var got struct {
 			Prompts []json.RawMessage `json:"prompts"`
@@ -220,30 +223,17 @@ func mergePrompts(n *native, raw []json.RawMessage) *promptList {
 		if !decodeList(raw[i], &got) {
 			continue
 		}
-		own := map[string]bool{}
+		s := &n.servers[i]
 		for _, item := range some(got.Prompts, maxListed, len(n.servers)) {
-			if p, ok := promptOf(item); ok && !own[p.Name] {
-				own[p.Name] = true
-				servers[p.Name]++
-				lists[i] = append(lists[i], p)
+			p, ok := promptOf(item)
+			if !ok {
+				continue
 			}
-		}
-	}
-	// Names that are one server's own go first: none that is made up takes their place.
-	for _, shared := range []bool{false, true} {
-		for i := range lists {
-			for _, p := range lists[i] {
-				if (servers[p.Name] > 1) != shared {
-					continue
-				}
-				from := promptSource{&n.servers[i], p.Name}
-				if shared {
-					p.Name = from.server.name + "_" + p.Name
-				}
-				if _, taken := l.by[p.Name]; !taken {
-					l.by[p.Name] = from
-					l.prompts = append(l.prompts, p)
-				}
+			from := promptSource{s, p.Name}
+			p.Name = promptName(s.name, p.Name)
+			if _, again := l.by[p.Name]; !again {
+				l.by[p.Name] = from
+				l.prompts = append(l.prompts, p)
 			}
 		}
 	}

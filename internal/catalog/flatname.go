@@ -67,6 +67,13 @@ func FlatName(id string) string {
 	return strings.TrimRight(head, "-_") + flatHash + hash
 }
 
+// FlatPart gives one part of an id as it stands in the name that [FlatName] makes. It never holds "__".
+func FlatPart(part string) string {
+	var b strings.Builder
+	flatten(&b, part)
+	return b.String()
+}
+
 // flatten writes one part of an id.
 func flatten(b *strings.Builder, part string) {
 	for i := range len(part) {

@@ -138,6 +138,9 @@ func TestFlatNamesNeverMeet(t *testing.T) {
 	seen := map[string]string{}
 	for _, source := range []string{SourceCloister, SourceMCP, SourceClient} {
 		for _, owner := range owners {
+			if part := FlatPart(owner); strings.Contains(part, flatSeparator) {
+				t.Fatalf("%s is %s", owner, part)
+			}
 			for _, tool := range tools {
 				id, err := ID(source, owner, tool)
 				if err != nil {
