@@ -26,7 +26,7 @@ type Places struct {
 	Trust string
 	// Lock is the lock file, which must be there. Empty: CLOISTER_LOCK, which must be
 	// there, else that of the configuration, else one beside the configuration, else that
-	// of what is installed.
+	// of what is installed, which agrees to nothing where it is not there.
 	Lock string
 }
 
