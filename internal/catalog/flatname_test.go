@@ -134,7 +134,12 @@ func TestFlatNamesNeverMeet(t *testing.T) {
 		}
 		return all
 	}
-	owners, tools := append(words("a_-.", 3), "core", "mcp", "client", "cloister"), words("a5f_-./", 4)
+	owners, tools := append(words("a_-.", 3), "core", "mcp", "client", "cloister"), words("a_-./", 4)
+	for _, tool := range words("a25df_-", 3) { // with what looks like the code of an escape
+		if strings.ContainsAny(tool, "25df") {
+			tools = append(tools, tool)
+		}
+	}
 	seen := map[string]string{}
 	for _, source := range []string{SourceCloister, SourceMCP, SourceClient} {
 		for _, owner := range owners {
@@ -154,7 +159,7 @@ func TestFlatNamesNeverMeet(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 100_000 {
+	if len(seen) < 30_000 {
 		t.Errorf("only %d ids", len(seen))
 	}
 }
