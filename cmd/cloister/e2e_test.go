@@ -189,17 +189,17 @@ func TestPlan(t *testing.T) {
 	// Steps 1 to 3: without code mode a client sees the tools themselves.
 	g.serveBuilt("false", nil)
 	names := g.toolNames()
-	for _, want := range []string{"clock_now", "csv_query", "read_text_file", "echo", "get-sum"} {
+	for _, want := range []string{"clock_now", "examples--csv__csv_query", "files__read_text_file", "everything__echo", "everything__get-sum"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("step 3: %s is not among %q", want, names)
 		}
 	}
-	for _, not := range []string{"exec", "wait", "uuid", "write_file"} {
+	for _, not := range []string{"exec", "wait", "uuid", "files__write_file"} {
 		if slices.Contains(names, not) {
 			t.Errorf("step 3: the client sees %s", not)
 		}
 	}
-	res, err := g.session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get-sum", Arguments: map[string]any{"a": 2, "b": 3}})
+	res, err := g.session.CallTool(t.Context(), &mcp.CallToolParams{Name: "everything__get-sum", Arguments: map[string]any{"a": 2, "b": 3}})
 	if err != nil || res.IsError || !strings.Contains(contentText(res), "5") {
 		t.Fatalf("step 3: %v, %s", err, contentText(res))
 	}
