@@ -305,11 +305,6 @@ func privateNote(s *stream, target settings.ServerFile) string {
 	return "a secret stands in " + s.text(target.Path) + readers + "; env:VARIABLE or file:PATH would keep it out"
 }
 
-// notAgreed says what becomes of a server of the user's own list that nobody has looked at.
-func notAgreed(name string) string {
-	return "nobody has agreed to its tools, which are left out until then: cloister lock accept " + mcpOwner(name) + " shows them and asks"
-}
-
 // serverIn gives the server of a name that stands in the file of a change, or nil.
 func serverIn(target settings.ServerFile, cfg *settings.Settings, name string) *settings.Server {
 	for _, list := range [][]settings.Server{cfg.Servers, cfg.Shadowed} {
@@ -320,16 +315,4 @@ func serverIn(target settings.ServerFile, cfg *settings.Settings, name string) *
 		}
 	}
 	return nil
-}
-
-// adopt writes a server and its tools down: the tools first, so that there is never a
-// server of whose tools nothing is known. It gives the lock file.
-func adopt(target settings.ServerFile, lockFlag string, s *mcp.Server, report *mcp.Report) (locked string, err error) {
-	if report != nil {
-		agreed := &host.MCPServer{Name: s.Name, Tools: report.List, Instructions: report.Instructions, Resources: report.HasResources, Prompts: report.HasPrompts}
-		if locked, err = recordServer(target, lockFlag, agreed); err != nil {
-			return "", err
-		}
-	}
-	return locked, serverFileFault(target.Put(s))
 }

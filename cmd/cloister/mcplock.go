@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/host/settings"
 	"github.com/cloister-wasm/cloister/host/setup"
 	"github.com/cloister-wasm/cloister/plugins/lock"
@@ -26,6 +27,23 @@ func recordServer(target settings.ServerFile, lockFlag string, s *host.MCPServer
 		dropServer(l, s.Name)
 		maps.Copy(l.Tools, s.LockTools())
 	})
+}
+
+// adopt writes a server and its tools down: the tools first, so that there is never a
+// server of whose tools nothing is known. It gives the lock file.
+func adopt(target settings.ServerFile, lockFlag string, s *mcp.Server, report *mcp.Report) (locked string, err error) {
+	if report != nil {
+		agreed := &host.MCPServer{Name: s.Name, Tools: report.List, Instructions: report.Instructions, Resources: report.HasResources, Prompts: report.HasPrompts}
+		if locked, err = recordServer(target, lockFlag, agreed); err != nil {
+			return "", err
+		}
+	}
+	return locked, serverFileFault(target.Put(s))
+}
+
+// notAgreed says what becomes of a server of the user's own list that nobody has looked at.
+func notAgreed(name string) string {
+	return "nobody has agreed to its tools, which are left out until then: cloister lock accept " + mcpOwner(name) + " shows them and asks"
 }
 
 // changeServerLock changes the lock file that holds the tools of the servers of a
