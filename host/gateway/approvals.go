@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -70,6 +69,7 @@ func (h *httpServer) approver(w http.ResponseWriter, r *http.Request) (name stri
 		return "", false
 	}
 	if name, ok = match(h.approvers, token); ok {
+		admit(w)
 		return name, true
 	}
 	if _, client := match(h.clients, token); client {
@@ -166,7 +166,7 @@ func (h *httpServer) decideApproval(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDecisionBytes))
+	text, err := h.g.patience.readBody(w, r, maxDecisionBytes)
 	if err != nil {
 		http.Error(w, "the decision could not be read, or is too long", http.StatusBadRequest)
 		return

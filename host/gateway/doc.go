@@ -40,7 +40,9 @@
 // be waited for. Protocol 2026-07-28 has no sessions over HTTP: there all requests of
 // a principal share one, and no principal reaches another's. A session over HTTP ends
 // when its client deletes it, or when it is idle: without requests, without cells that
-// run or are suspended, without open approvals.
+// run or are suspended, without open approvals. A principal that has as many sessions
+// as it may loses the one that it has not used for longest, a minute at least, if that
+// is idle or its client only listens.
 //
 // A request that is cancelled ends its program. A connection that is lost does not, with
 // protocols before 2026-07-28: events have ids, and a client that comes back within
@@ -101,5 +103,13 @@
 // Each message is checked before the SDK decodes it: its size, strict JSON without
 // duplicate members, no batches, none of the protocol's own members in another case.
 // Sessions, requests of a session, calls that run, and HTTP requests in all are
-// bounded, as is the time that a client takes to send a message or to read an answer.
+// bounded.
+//
+// Nothing waits for a client without end. A request has ten seconds until it is
+// authenticated, an answer before that does not wait for its body, and with a token a
+// message has thirty seconds to come. GET and DELETE have no body: one is refused with
+// 400, unread. Each write of an answer has thirty seconds. A stream of events has a
+// comment every twenty seconds at least; one that cannot be written ends the stream, and
+// with it what a client holds that left without a word. The time for the header is the
+// server's own, http.Server.ReadHeaderTimeout.
 package gateway

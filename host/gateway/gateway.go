@@ -36,40 +36,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Limits bound what clients can take. Zero means the default.
-type Limits struct {
-	// MaxSessions bounds sessions of all kinds together. Default 256. Where there can be
-	// more than one principal, none has more than half of them.
-	MaxSessions int
-	// IdleTimeout ends a session over HTTP without requests, cells and open approvals.
-	// Default 30 minutes; ResumeTimeout if that is more.
-	IdleTimeout time.Duration
-	// MaxConcurrentExecs bounds the calls of exec, wait and tools that run at once in a
-	// session. Default 16.
-	MaxConcurrentExecs int
-	// MaxRequestBytes bounds one message. Default 4 MiB.
-	MaxRequestBytes int
-	// ResumeTimeout is how long a request goes on when the connection that waits for its
-	// answer is lost, for the client to come back (Last-Event-ID). Default 15 seconds; a
-	// negative one cancels at once. Clients that were sent no event id cannot come back.
-	ResumeTimeout time.Duration
-	// ApprovalWait is how long a call without code mode waits for approval by somebody else
-	// where the client cannot ask its user. Then it is answered with an error that says what
-	// waits, before the client gives up by itself; the same call, made again, goes on with
-	// it. Default 45 seconds; with a negative one it waits as long as its client does.
-	ApprovalWait time.Duration
-}
-
-func (l Limits) withDefaults() Limits {
-	l.MaxSessions = cmp.Or(max(l.MaxSessions, 0), 256)
-	l.IdleTimeout = cmp.Or(max(l.IdleTimeout, 0), 30*time.Minute)
-	l.MaxConcurrentExecs = cmp.Or(max(l.MaxConcurrentExecs, 0), 16)
-	l.MaxRequestBytes = cmp.Or(max(l.MaxRequestBytes, 0), 4<<20)
-	l.ApprovalWait = cmp.Or(l.ApprovalWait, 45*time.Second)
-	l.ResumeTimeout = cmp.Or(l.ResumeTimeout, 15*time.Second)
-	return l
-}
-
 // Transports of a Client.
 const (
 	TransportStdio = "stdio"
@@ -102,11 +68,12 @@ type SessionInfo struct {
 
 // Gateway serves a Host to MCP clients. It is safe for concurrent use.
 type Gateway struct {
-	o    Options
-	log  *slog.Logger
-	key  []byte           // of the HMAC over request states
-	now  func() time.Time // for idle times
-	done chan struct{}    // closed by Close
+	o        Options
+	log      *slog.Logger
+	key      []byte           // of the HMAC over request states
+	now      func() time.Time // for idle times
+	patience patience
+	done     chan struct{} // closed by Close
 
 	events *eventStore // of sessions over HTTP
 
@@ -135,7 +102,7 @@ func New(o Options) (*Gateway, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("reading random bytes: %w", err)
 	}
-	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
+	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, patience: defaultPatience, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
 	g.events = newEventStore(func() time.Time { return g.now() })
 	return g, nil
 }
@@ -222,42 +189,6 @@ func (g *Gateway) open(c Client, shared, many bool) (*session, error) {
 	g.ended.Add(1)
 	g.scheduleLocked()
 	return s, nil
-}
-
-// roomLocked says whether a principal may have another session. A principal that has
-// too many loses the one that it has not used for longest, if that one does nothing
-// and was not used for a minute: programs that end without a word leave such.
-func (g *Gateway) roomLocked(principal string, many bool) error {
-	own := 0
-	var oldest *session
-	var since time.Time
-	for _, s := range g.sessions {
-		if s.client.Principal != principal {
-			continue
-		}
-		own++
-		if used, busy := s.use(); !busy && g.now().Sub(used) > time.Minute && s.client.Transport == TransportHTTP {
-			if oldest == nil || used.Before(since) {
-				oldest, since = s, used
-			}
-		}
-	}
-	most := g.o.Limits.MaxSessions
-	if many {
-		most = (most + 1) / 2
-	}
-	if len(g.sessions) < g.o.Limits.MaxSessions && own < most {
-		return nil
-	}
-	if oldest != nil {
-		g.forgetLocked(oldest)
-		go oldest.end()
-		return nil
-	}
-	if own >= most && len(g.sessions) < g.o.Limits.MaxSessions {
-		return errPrincipalFull
-	}
-	return ErrTooManySessions
 }
 
 func (g *Gateway) forget(s *session) {

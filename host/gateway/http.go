@@ -166,6 +166,14 @@ func bearer(r *http.Request) string {
 
 // authenticate gives the principal of a client, or answers the request.
 func (h *httpServer) authenticate(w http.ResponseWriter, r *http.Request) (principal string, ok bool) {
+	if principal, ok = h.principal(w, r); ok {
+		admit(w)
+	}
+	return principal, ok
+}
+
+// principal is authenticate without what follows from it.
+func (h *httpServer) principal(w http.ResponseWriter, r *http.Request) (principal string, ok bool) {
 	if h.o.NoAuth {
 		return "", true
 	}

@@ -222,7 +222,11 @@ func TestForeignSessions(t *testing.T) {
 		{"end", "DELETE", aliceToken, id, 204},
 		{"ended", "POST", aliceToken, id, 404},
 	} {
-		res := raw(t, c.method, srv.URL+"/mcp", list, "Authorization", "Bearer "+c.token, "Mcp-Session-Id", c.id)
+		text := list
+		if c.method != "POST" {
+			text = ""
+		}
+		res := raw(t, c.method, srv.URL+"/mcp", text, "Authorization", "Bearer "+c.token, "Mcp-Session-Id", c.id)
 		if res.StatusCode != c.status {
 			t.Errorf("%s: %s %s", c.name, res.Status, body(t, res))
 		}

@@ -5,13 +5,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // guard checks what holds for all paths: the Host and Origin headers, how many
-// requests are open, and that a stalled reader holds nothing up.
+// requests are open, that those without a body have none, and that a stalled client
+// holds nothing up.
 func (h *httpServer) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(conn http.ResponseWriter, r *http.Request) {
+		w := newAnswer(&h.g.patience, conn, r)
+		defer w.done()
 		select {
 		case h.slots <- struct{}{}:
 			defer func() { <-h.slots }()
@@ -23,6 +25,10 @@ func (h *httpServer) guard(next http.Handler) http.Handler {
 			http.Error(w, "this Host is not served here; see AllowedHosts", http.StatusForbidden)
 			return
 		}
+		if bodiless(r.Method) && hasBody(r) {
+			http.Error(w, "a "+r.Method+" has no body here; send it without Content-Length and Transfer-Encoding", http.StatusBadRequest)
+			return
+		}
 		if !h.origin(w, r) {
 			return
 		}
@@ -31,9 +37,7 @@ func (h *httpServer) guard(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		sw := &stallWriter{ResponseWriter: w, rc: http.NewResponseController(w)}
-		defer sw.done()
-		next.ServeHTTP(sw, r)
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -83,30 +87,4 @@ func toLoopback(r *http.Request) bool {
 		return true
 	}
 	return false
-}
-
-// stallTime is how long one write of an answer may take.
-const stallTime = 30 * time.Second
-
-// stallWriter bounds each write by itself: an answer may take hours, a reader that
-// takes nothing of it may not.
-type stallWriter struct {
-	http.ResponseWriter
-	rc *http.ResponseController
-}
-
-// Write implements io.Writer.
-func (w *stallWriter) Write(p []byte) (int, error) {
-	// Not all servers have deadlines; then the server's own bounds hold.
-	_ = w.rc.SetWriteDeadline(time.Now().Add(stallTime))
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap is for http.ResponseController.
-func (w *stallWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// done gives the connection back for the next request.
-func (w *stallWriter) done() {
-	// As in Write.
-	_ = w.rc.SetWriteDeadline(time.Time{})
 }

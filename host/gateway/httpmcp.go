@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -126,7 +125,8 @@ func (e *mcpEndpoint) post(w http.ResponseWriter, r *http.Request, principal str
 	s.hold()
 	defer s.letGo()
 	srv := s.newServer()
-	e.stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, srv)))
+	// The answer names the session in its header: no comment may come before it.
+	e.h.stream(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, srv)), e.stateful, false)
 	if s.begun() {
 		return
 	}
@@ -156,7 +156,16 @@ func (e *mcpEndpoint) postSingle(w http.ResponseWriter, r *http.Request, princip
 	defer s.letGo()
 	srv := s.newServer()
 	defer s.dropServer(srv)
-	e.single.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, srv)))
+	e.h.stream(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, srv)), e.single, true)
+}
+
+// stream has the SDK answer a request by a stream of events. begins is as of newStream.
+func (h *httpServer) stream(w http.ResponseWriter, r *http.Request, sdk http.Handler, begins bool) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s := newStream(w, cancel, h.g.patience.comment, begins)
+	defer s.done()
+	sdk.ServeHTTP(s, r.WithContext(ctx))
 }
 
 func (e *mcpEndpoint) noSession(w http.ResponseWriter, err error) {
@@ -168,19 +177,11 @@ func (e *mcpEndpoint) noSession(w http.ResponseWriter, err error) {
 	busy(w, status, err.Error())
 }
 
-// bodyTime is how long a client may take to send a message.
-const bodyTime = 30 * time.Second
-
 // body reads the message of a POST.
 func (e *mcpEndpoint) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	rc := http.NewResponseController(w)
-	// Not all servers have deadlines; then the server's own bounds hold.
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(e.h.g.o.Limits.MaxRequestBytes)))
-	_ = rc.SetReadDeadline(time.Time{})
-	var long *http.MaxBytesError
+	text, err := e.h.g.patience.readBody(w, r, e.h.g.o.Limits.MaxRequestBytes)
 	switch {
-	case errors.As(err, &long):
+	case tooLong(err):
 		http.Error(w, "the message is too long", http.StatusRequestEntityTooLarge)
 	case err != nil:
 		http.Error(w, "the message could not be read", http.StatusBadRequest)

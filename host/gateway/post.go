@@ -97,7 +97,9 @@ func (e *mcpEndpoint) postSession(w http.ResponseWriter, r *http.Request, s *ses
 	defer s.letGo()
 	p, ctx := s.newPost(r.Context())
 	r.Header.Set(requestHeader, p.id)
-	e.stateful.ServeHTTP(w, r.WithContext(ctx))
+	out := newStream(w, p.drop, e.h.g.patience.comment, true)
+	e.stateful.ServeHTTP(out, r.WithContext(ctx))
+	out.done()
 	s.left(p, ctx.Err() != nil)
 }
 
@@ -107,10 +109,14 @@ func (e *mcpEndpoint) getSession(w http.ResponseWriter, r *http.Request, s *sess
 	defer s.letGo()
 	p, ctx := s.resume(r)
 	if p == nil {
-		e.stateful.ServeHTTP(w, r)
+		s.listen(1)
+		defer s.listen(-1)
+		e.h.stream(w, r, e.stateful, false)
 		return
 	}
-	e.stateful.ServeHTTP(s.early(w, r), r.WithContext(ctx))
+	out := newStream(w, p.drop, e.h.g.patience.comment, false)
+	e.stateful.ServeHTTP(s.early(out, r), r.WithContext(ctx))
+	out.done()
 	s.left(p, true) // or it was refused, which is no reason to cancel anything
 }
 
@@ -120,13 +126,13 @@ func (e *mcpEndpoint) getSession(w http.ResponseWriter, r *http.Request, s *sess
 func (s *session) early(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
 	stream, at, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "_")
 	index, err := strconv.Atoi(at)
-	if err != nil || index < 0 || !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+	if err != nil || index < 0 || !strings.Contains(r.Header.Get("Accept"), eventsType) {
 		return w
 	}
 	if _, err := s.g.events.after(s.client.SessionID, stream, index); err != nil {
 		return w
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", eventsType)
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
 	w.WriteHeader(http.StatusOK)
 	// A client that is gone again is noticed by the SDK.

@@ -30,6 +30,7 @@ type session struct {
 	since    time.Time
 	used     time.Time
 	open     int // HTTP requests, event streams included
+	listens  int // of these, streams on which the client waits for whatever comes
 	requests int // MCP requests in flight
 	run      *sessionRun
 	old      []*sessionRun // replaced, with cells that go on
@@ -138,15 +139,43 @@ func (s *session) letGo() {
 	s.used = s.g.now()
 }
 
-// use says when the session was last used and whether something goes on in it.
-func (s *session) use() (last time.Time, busy bool) {
+// listen counts a stream on which the client waits for whatever comes.
+func (s *session) listen(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	busy = s.open > 0 || s.requests > 0 || len(s.detached) > 0
+	s.listens += n
+}
+
+// activity is what goes on in a session.
+type activity int
+
+const (
+	quiet     activity = iota // nothing
+	listening                 // its client listens, and waits for nothing that it asked for
+	working
+)
+
+// use says when the session was last used and whether something goes on in it.
+func (s *session) use() (last time.Time, busy bool) {
+	last, now := s.doing()
+	return last, now != quiet
+}
+
+// doing says when the session was last used and what goes on in it.
+func (s *session) doing() (last time.Time, now activity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	works := s.open > s.listens || s.requests > 0 || len(s.detached) > 0
 	for _, r := range s.runsLocked() {
-		busy = busy || r.users > 0 || !r.Idle()
+		works = works || r.users > 0 || !r.Idle()
 	}
-	return s.used, busy
+	switch {
+	case works:
+		now = working
+	case s.listens > 0:
+		now = listening
+	}
+	return s.used, now
 }
 
 // renew makes the next call use a new run, and tells the client.
