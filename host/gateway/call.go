@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -127,7 +128,7 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 		in, bad := c.run.ParseExec(c.args)
 		if res = bad; bad == nil {
 			in.CallID = c.id
-			res, err = c.run.Exec(ctx, in)
+			res, err = c.leg(ctx, "", func(time.Duration) (*host.Result, error) { return c.run.Exec(ctx, in) })
 		}
 	default:
 		in, bad := c.run.ParseWait(c.args)
@@ -167,13 +168,23 @@ func (c *call) codeMode(ctx context.Context) (*mcp.CallToolResult, error) {
 		}
 		if err == nil {
 			c.s.live.follow(c.id, wait.CellID)
-			res, err = c.run.Wait(ctx, wait)
+			res, err = c.wait(ctx, wait)
 		}
 	}
 	if own {
 		c.abandon(wait.CellID)
 	}
 	return nil, c.s.broken(c.name, err)
+}
+
+// wait waits for a program. What it waited for its place is part of its time.
+func (c *call) wait(ctx context.Context, in host.WaitInput) (*host.Result, error) {
+	return c.leg(ctx, in.CellID, func(waited time.Duration) (*host.Result, error) {
+		if in.TimeoutMs > 0 {
+			in.TimeoutMs = max(1, in.TimeoutMs-int(waited.Milliseconds()))
+		}
+		return c.run.Wait(ctx, in)
+	})
 }
 
 // abandon is for a program whose request was cancelled: nobody has its runId.

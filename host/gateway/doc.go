@@ -105,6 +105,14 @@
 // Sessions, requests of a session, calls that run, and HTTP requests in all are
 // bounded.
 //
+// Programs that run are bounded in number and memory, for all clients and for each
+// principal (Limits.MaxRunning, MaxRunningPerPrincipal, MaxRunningBytes). One more waits
+// for its place, and where none comes in time its exec or wait gives a failed result,
+// with code "timeout" and a text that begins with "too many running programs"; nothing
+// has happened to any program. A principal at its bound waits for its own programs, and
+// where several wait the one with the fewest that run goes first. A program that is
+// suspended does not run, nor does one that waits for its user's answer.
+//
 // Nothing waits for a client without end. A request has ten seconds until it is
 // authenticated, an answer before that does not wait for its body, and with a token a
 // message has thirty seconds to come. GET and DELETE have no body: one is refused with

@@ -75,7 +75,11 @@ type Gateway struct {
 	patience patience
 	done     chan struct{} // closed by Close
 
-	events *eventStore // of sessions over HTTP
+	events    *eventStore   // of sessions over HTTP
+	running   *places       // of programs
+	placeTime time.Duration // how long a call waits for one
+	// httpRequests bounds HTTP requests that are open at once, maxHTTPRequests but for tests.
+	httpRequests int
 
 	mu        sync.Mutex
 	closed    bool
@@ -102,7 +106,9 @@ func New(o Options) (*Gateway, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("reading random bytes: %w", err)
 	}
-	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, patience: defaultPatience, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
+	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, patience: defaultPatience, httpRequests: maxHTTPRequests, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
+	cfg := o.Host.CodeMode()
+	g.running, g.placeTime = newRunning(&g.o.Limits, cfg), time.Duration(cfg.TimeoutMs)*time.Millisecond/2
 	g.events = newEventStore(func() time.Time { return g.now() })
 	return g, nil
 }

@@ -45,6 +45,7 @@ type httpServer struct {
 	clients   []tokenHash
 	approvers []tokenHash
 	slots     chan struct{} // one for each request
+	requests  *places       // of those that are authenticated, at /mcp
 	mcp       *mcpEndpoint
 }
 
@@ -56,9 +57,14 @@ const maxHTTPRequests = 4096
 // server that it is put into must have a ReadHeaderTimeout and no WriteTimeout:
 // answers are streams, whose writes the handler bounds itself.
 func (g *Gateway) Handler(o HTTPOptions) (http.Handler, error) {
-	h := &httpServer{g: g, o: o, slots: make(chan struct{}, maxHTTPRequests)}
+	h := &httpServer{g: g, o: o, slots: make(chan struct{}, g.httpRequests)}
 	if err := h.check(); err != nil {
 		return nil, err
+	}
+	h.requests = newPlaces(g.httpRequests, g.httpRequests)
+	if h.many() {
+		h.requests.share(g.httpRequests / 2)
+		g.shareOut()
 	}
 	h.mcp = newMCPEndpoint(h)
 	mux := http.NewServeMux()

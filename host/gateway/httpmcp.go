@@ -52,6 +52,11 @@ func (e *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if !e.h.requests.try(principal) {
+		busy(w, http.StatusTooManyRequests, "too many requests with this token are open")
+		return
+	}
+	defer e.h.requests.give(principal)
 	r.Header.Del(requestHeader)
 	switch r.Method {
 	case http.MethodPost:

@@ -16,6 +16,17 @@ type Limits struct {
 	// MaxConcurrentExecs bounds the calls of exec, wait and tools that run at once in a
 	// session. Default 16.
 	MaxConcurrentExecs int
+	// MaxRunning bounds the programs that run at once, of all clients: those that an exec
+	// or a wait is in flight for, and those that still compute after one. One more waits
+	// for its place for half of the code mode's timeout. Default 128.
+	MaxRunning int
+	// MaxRunningPerPrincipal bounds those of one principal. Default half of all where
+	// there can be more than one principal.
+	MaxRunningPerPrincipal int
+	// MaxRunningBytes bounds the memory that running programs may take together, each as
+	// much as the code mode's memoryLimitBytes: it lowers MaxRunning. Default 2 GiB. One
+	// program always has room.
+	MaxRunningBytes int64
 	// MaxRequestBytes bounds one message. Default 4 MiB.
 	MaxRequestBytes int
 	// ResumeTimeout is how long a request goes on when the connection that waits for its
@@ -33,6 +44,9 @@ func (l Limits) withDefaults() Limits {
 	l.MaxSessions = cmp.Or(max(l.MaxSessions, 0), 256)
 	l.IdleTimeout = cmp.Or(max(l.IdleTimeout, 0), 30*time.Minute)
 	l.MaxConcurrentExecs = cmp.Or(max(l.MaxConcurrentExecs, 0), 16)
+	l.MaxRunning = cmp.Or(max(l.MaxRunning, 0), 128)
+	l.MaxRunningPerPrincipal = max(l.MaxRunningPerPrincipal, 0)
+	l.MaxRunningBytes = cmp.Or(max(l.MaxRunningBytes, 0), 2<<30)
 	l.MaxRequestBytes = cmp.Or(max(l.MaxRequestBytes, 0), 4<<20)
 	l.ApprovalWait = cmp.Or(l.ApprovalWait, 45*time.Second)
 	l.ResumeTimeout = cmp.Or(l.ResumeTimeout, 15*time.Second)

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"math"
 	"time"
 
 	"github.com/cloister-wasm/cloister/host/gateway"
@@ -51,9 +52,14 @@ func (s *Settings) readServe(r *reader) keys {
 		"allowedHosts":   r.trusted(r.strings(&c.AllowedHosts, forms.NotEmpty)),
 		"instructions":   r.trusted(r.text(&c.Instructions, forms.Text)),
 		"limits": r.section(keys{
-			"maxSessions":        whole(&c.Limits.MaxSessions, def.MaxSessions, 100_000),
-			"maxConcurrentExecs": whole(&c.Limits.MaxConcurrentExecs, def.MaxConcurrentExecs, 1024),
-			"maxRequestBytes":    whole(&c.Limits.MaxRequestBytes, def.MaxRequestBytes, 64<<20),
+			"maxSessions":            whole(&c.Limits.MaxSessions, def.MaxSessions, 100_000),
+			"maxConcurrentExecs":     whole(&c.Limits.MaxConcurrentExecs, def.MaxConcurrentExecs, 1024),
+			"maxRunning":             whole(&c.Limits.MaxRunning, def.MaxRunning, 10_000),
+			"maxRunningPerPrincipal": whole(&c.Limits.MaxRunningPerPrincipal, def.MaxRunning/2, 10_000),
+			"maxRunningBytes": r.upTo(int(def.MaxRunningBytes), r.count(1<<20, min(1<<40, math.MaxInt), func(n int) {
+				c.Limits.MaxRunningBytes = int64(n)
+			})),
+			"maxRequestBytes": whole(&c.Limits.MaxRequestBytes, def.MaxRequestBytes, 64<<20),
 			"resumeTimeoutMs": func(n *json5.Node, path string) {
 				millis(&c.Limits.ResumeTimeout, def.ResumeTimeout, 0, 3600*1000)(n, path)
 				if c.Limits.ResumeTimeout == 0 {

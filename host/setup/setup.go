@@ -140,6 +140,8 @@ func (s *Setup) hostOptions() host.Options {
 	if s.queue = g.Approvals; s.queue == nil && g.Elicit && !cfg.Approvals.NoElicit && h.Approve == nil {
 		s.queue = host.NewApprovalQueue()
 	}
+	// The gateway has a bound of its own, which is to decide where somebody raised it.
+	h.MaxRunningCells = cmp.Or(h.MaxRunningCells, cmp.Or(g.Limits, cfg.Serve.Limits).MaxRunning)
 	if h.Approve == nil && s.queue != nil {
 		h.Approve = s.queue.Approve
 	}

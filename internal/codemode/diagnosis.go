@@ -208,7 +208,12 @@ func (r *Run) failure(e *runError) *api.Result {
 
 // Refuse is the result of input that cannot be used.
 func (r *Run) Refuse(message string) *api.Result {
-	return r.failure(fail(guestabi.ReasonInvalidInput, "%s", message))
+	return r.RefuseFor(guestabi.ReasonInvalidInput, message)
+}
+
+// RefuseFor is the result of an exec or wait that was not begun, for a reason.
+func (r *Run) RefuseFor(reason guestabi.Reason, message string) *api.Result {
+	return r.failure(fail(reason, "%s", message))
 }
 
 func (r *Run) emitEnd(event api.EventName, cellID, callID string, start time.Time, res *api.Result) {

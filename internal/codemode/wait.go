@@ -93,3 +93,9 @@ func (r *Run) Abort(cellID string) error {
 
 // sameScope compares whole scopes and fails closed: a part that identifies a run and is missing never matches.
 func sameScope(a, b api.Scope) bool { return a.AgentRunID != "" && a.SessionID != "" && a == b }
+
+// Computing is host.Run.Computing.
+func (r *Run) Computing(cellID string) bool {
+	c, bad := r.find(cellID)
+	return bad == nil && c.loop.Computing()
+}

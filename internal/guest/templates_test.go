@@ -102,7 +102,7 @@ func TestTemplatesWithoutUsersAreBounded(t *testing.T) {
 		}
 		ref.Release()
 	}
-	if c.Ready("0") || !c.Ready(fmt.Sprint(maxTemplates + 1)) {
+	if c.Ready("0") || !c.Ready(fmt.Sprint(maxTemplates+1)) {
 		t.Error("the oldest is kept, or the newest is not")
 	}
 	used, err := c.Get(t.Context(), "used", build)

@@ -21,6 +21,9 @@ const (
 // manyFields are the types of host that may have more: RATIONALE.md says why.
 var manyFields = map[string]bool{"Options": true}
 
+// manyMethods are the types that may have more methods, likewise.
+var manyMethods = map[string]int{"Run": 30}
+
 // TestHostIsAFacade bounds package host.
 func TestHostIsAFacade(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(root(t), "host", "*.go"))
@@ -59,8 +62,8 @@ func TestHostIsAFacade(t *testing.T) {
 		t.Errorf("package host has %d lines without tests; at most %d: move what is no façade into a package below it", lines, maxFacadeLines)
 	}
 	for name, n := range methods {
-		if n > maxFacadeMethods {
-			t.Errorf("host.%s has %d methods, more than %d", name, n, maxFacadeMethods)
+		if most := max(maxFacadeMethods, manyMethods[name]); n > most {
+			t.Errorf("host.%s has %d methods, more than %d", name, n, most)
 		}
 	}
 }
