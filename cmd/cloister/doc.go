@@ -45,7 +45,8 @@
 //	      approval: "ask",              // never, ask, always; absent: as the server says of each tool
 //	      allow: ["*_issue"], deny: ["delete_*"], idempotent: ["get_*"],
 //	      disabled: false,
-//	      limits: { connectTimeoutMs: 30000, callTimeoutMs: 600000, maxTools: 1000, maxConcurrent: 16, maxMessageBytes: 16777216, maxPages: 100 },
+//	      limits: { connectTimeoutMs: 30000, callTimeoutMs: 600000, maxTools: 1000, maxConcurrent: 16, maxMessageBytes: 16777216, maxPages: 100,
+//	                maxUnaskedPerSecond: 1000 },  // messages and log lines that nobody asked for; more are read no faster, then it is cut off
 //	    },
 //	  } },
 //	  serve: {                        // but for limits only in a file that --config names

@@ -61,6 +61,8 @@ type serverJSON struct {
 	File     string            `json:"file"`
 	// Plain are secrets in plain text, as it seems.
 	Plain []string `json:"plainSecrets,omitempty"`
+	// Ended is why the server's connection was ended lately.
+	Ended *mcp.Ended `json:"ended,omitempty"`
 }
 
 func serverReport(s *settings.Server) serverJSON {
@@ -90,7 +92,9 @@ func (a *app) mcpList() *cobra.Command {
 		Use:   "list",
 		Short: "List the MCP servers",
 		Long: `Lists the MCP servers of the configuration file and of your own list, without
-connecting to them. "cloister catalog list" shows which can be reached, and their tools.`,
+connecting to them, and which of them Cloister has cut off within a day because
+they flooded it with messages. "cloister catalog list" shows which can be
+reached, and their tools.`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return a.listServers(file, asJSON) },
 	}
@@ -106,7 +110,7 @@ func (a *app) listServers(file string, asJSON bool) error {
 	}
 	list := []serverJSON{}
 	for i := range cfg.Servers {
-		list = append(list, serverReport(&cfg.Servers[i]))
+		list = append(list, a.withEnded(serverReport(&cfg.Servers[i]), cfg, &cfg.Servers[i]))
 	}
 	slices.SortFunc(list, func(x, y serverJSON) int { return strings.Compare(x.Name, y.Name) })
 	if asJSON {

@@ -82,6 +82,9 @@ func serversText(s *stream, list []serverJSON) string {
 			target = strings.Join(words, " ")
 		}
 		b.WriteString("  " + s.paint(styleBold, pad(escapeLine(r.Name), width)) + "  " + cutLine(s, escapeLine(target), width+4) + note + "\n")
+		if r.Ended != nil {
+			b.WriteString("  " + pad("", width) + "  " + s.paint(styleYellow, endedText(r.Ended)) + "\n")
+		}
 		if len(r.Plain) > 0 {
 			b.WriteString("  " + pad("", width) + "  " + s.paint(styleYellow, "a secret in plain text: "+escapeLine(strings.Join(r.Plain, ", "))) + "\n")
 		}

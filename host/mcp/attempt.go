@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"time"
 )
 
@@ -110,6 +111,7 @@ func (u *upstream) run(a *attempt, legacy bool) {
 	}
 	u.mu.Unlock()
 	if err != nil {
+		u.m.cache.noteEnded(u, err)
 		if s != nil {
 			s.close(ErrClosed)
 		}
@@ -126,7 +128,9 @@ func (u *upstream) run(a *attempt, legacy bool) {
 
 // failedLocked notes a failure and plans the next attempt. The caller holds mu.
 func (u *upstream) failedLocked(err error) {
-	u.failures++
+	if u.failures++; errors.Is(err, ErrFlood) {
+		u.failures = max(u.failures, floodFailures)
+	}
 	pause := min(mostPause, firstPause<<min(u.failures-1, 10))
 	pause = pause/2 + rand.N(pause/2+1)
 	u.next = time.Now().Add(pause)
@@ -149,19 +153,54 @@ func (u *upstream) failedLocked(err error) {
 
 // watch waits for the end of a connection, and re-reads its list when it changes.
 func (u *upstream) watch(s *session) {
+	most := firstStorm
 	for {
 		select {
 		case <-s.ended:
 			u.lost(s)
 			return
 		case <-s.relist:
+			if s.calm(most) {
+				most = firstStorm
+			} else {
+				most = min(2*most, mostStorm)
+			}
 			u.refresh(s)
 		}
 	}
 }
 
+// How a storm of changes is waited for.
+const (
+	calmTime   = 100 * time.Millisecond // without a change, and it is over
+	firstStorm = 2 * time.Second        // then the lists are read though it goes on
+	mostStorm  = time.Minute            // what that grows to while it goes on
+)
+
+// calm waits until the server has told of no change for a moment, so that a storm of them
+// has the lists read once. It says false for one that goes on.
+func (s *session) calm(most time.Duration) bool {
+	end := time.NewTimer(most)
+	defer end.Stop()
+	for {
+		quiet := time.NewTimer(calmTime)
+		select {
+		case <-s.relist:
+			quiet.Stop()
+			continue
+		case <-quiet.C:
+			return true
+		case <-end.C:
+		case <-s.ended: // watch sees it next
+		}
+		quiet.Stop()
+		return false
+	}
+}
+
 func (u *upstream) lost(s *session) {
 	s.close(s.cause()) // what is left of it
+	u.m.cache.noteEnded(u, s.cause())
 	u.mu.Lock()
 	if u.sess == s {
 		u.sess = nil
@@ -182,7 +221,7 @@ func (u *upstream) forget(s *session) {
 }
 
 func (u *upstream) endedLocked(s *session) {
-	if time.Since(s.started) >= steadyAfter {
+	if time.Since(s.started) >= steadyAfter && !errors.Is(s.cause(), ErrFlood) {
 		u.failures = 0
 	}
 	if u.ctx.Err() == nil {
@@ -200,16 +239,16 @@ func (u *upstream) refresh(s *session) {
 	}
 }
 
-// publish makes a list known that was read again. The first one of a connection is, with
-// the connection.
+// publish makes a list known that was read again, if it is another. The first one of a
+// connection is, with the connection.
 func (u *upstream) publish(s *session, list *toolList) {
 	u.mu.Lock()
-	current := u.sess == s
-	if current {
+	changed := u.sess == s && !reflect.DeepEqual(u.list, list)
+	if changed {
 		u.list = list
 	}
 	u.mu.Unlock()
-	if current {
+	if changed {
 		u.m.cache.save(u, list)
 		u.m.changed()
 	}

@@ -222,6 +222,7 @@ func (c *checker) limits(l *Limits) {
 	}{
 		{"maxTools", l.MaxTools, 20_000}, {"maxConcurrent", l.MaxConcurrent, 1000},
 		{"maxMessageBytes", l.MaxMessageBytes, 64 << 20}, {"maxPages", l.MaxPages, 10_000},
+		{"maxUnaskedPerSecond", l.MaxUnaskedPerSecond, 1_000_000},
 	} {
 		if n.v < 0 || n.v > n.most {
 			c.add("limits."+n.key, "%d is not between 0 and %d", n.v, n.most)

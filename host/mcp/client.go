@@ -240,6 +240,8 @@ func describe(err error) (code, text string) {
 		return CodeUnavailable, fmt.Sprintf("it answered HTTP status %d", status.status)
 	case errors.Is(err, ErrProtocol):
 		return CodeBadResult, "it broke the protocol"
+	case errors.Is(err, ErrFlood):
+		return CodeUnavailable, "it said too much that it was not asked for, and was closed"
 	case errors.Is(err, ErrClosed):
 		return CodeUnavailable, "it was closed"
 	case errors.Is(err, ErrSecret):

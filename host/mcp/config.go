@@ -65,6 +65,11 @@ type Limits struct {
 	MaxMessageBytes int
 	// MaxPages bounds the pages of one list. 100.
 	MaxPages int
+	// MaxUnaskedPerSecond bounds what the server says without being asked: notifications,
+	// requests of its own, lines of standard error. 1000 messages a second, each of which counts
+	// as one more for 4 KiB, after 20 seconds' worth that may come at once. Over it the server is
+	// read no faster than that, and after 10 seconds the connection is ended (ErrFlood).
+	MaxUnaskedPerSecond int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -74,6 +79,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.MaxConcurrent, 16)
 	fill(&l.MaxMessageBytes, 16<<20)
 	fill(&l.MaxPages, 100)
+	fill(&l.MaxUnaskedPerSecond, 1000)
 	return l
 }
 

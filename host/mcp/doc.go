@@ -26,7 +26,7 @@
 //
 // A connection that ends, or cannot be made, is tried again after a pause that grows from
 // 0.25 to 30 seconds and starts over after a connection of two seconds, ten times at
-// most; after that, and where the credentials or a secret are at fault, only calls try. A
+// most, and after a flood begins with two seconds and does not start over; after that, and where the credentials or a secret are at fault, only calls try. A
 // call waits for a rest of that pause of up to two seconds, and otherwise fails at once. A
 // failed handshake is followed by one in the manner of protocol 2025-11-25, since some
 // older servers do not survive the question for a newer one.
@@ -38,8 +38,10 @@
 // Each call compares what the caller saw of the tool with what the server says of it now:
 // name, title, description, schemas and hints. Another definition is refused with
 // [CodeChanged], and the caller has to look again. When the server has told of a change
-// that was not read yet, it is read before the call; however often it tells, lists are
-// read once a second.
+// that was not read yet, it is read before the call, no more than once a second. Without a
+// call the lists are read when the server has told of nothing for a tenth of a second, so
+// that a storm of changes is read once; one that goes on is read after two seconds, and
+// then less and less often. OnChange is told of lists that are others than before.
 //
 // # Errors
 //
@@ -76,6 +78,12 @@
 //     that asks for input (2026-07-28) is an error with [CodeInput]. At most 64 requests of a
 //     server are open.
 //   - Notifications are handled where they are read, and never queued without a bound.
+//   - What it says unasked has a budget, [Limits].MaxUnaskedPerSecond: notifications of any
+//     kind, requests of its own, events without a message, and lines of standard error and
+//     output that are no messages, each by its size too. A server that is over it is
+//     read no faster: what it writes stays in the pipe or the connection until the server
+//     has to wait. If that goes on for ten seconds the connection is ended with
+//     [ErrFlood], which is in the log, in Status, and for a day in the cache ([LastEnded]).
 //   - A server that does not read, answers in drops or not at all costs its own callers the
 //     time of their context or Limits.CallTimeout, and nobody else anything.
 //   - A stdio server runs in a process group of its own, which Close ends: standard input is

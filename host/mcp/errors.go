@@ -21,6 +21,9 @@ var (
 	// ErrProtocol reports a server that broke the protocol: bytes that are no strict
 	// JSON-RPC, an answer to nothing, a list without an end. Its connection is closed.
 	ErrProtocol = errors.New("the MCP server broke the protocol")
+	// ErrFlood reports a server that went on saying more than it was asked for after it was slowed
+	// down, see Limits.MaxUnaskedPerSecond. Its connection is closed.
+	ErrFlood = errors.New("the MCP server said too much that it was not asked for")
 	// ErrSecret reports a secret that could not be had. Its text never holds the secret.
 	ErrSecret = errors.New("secret not available")
 	// ErrAuthorization reports an HTTP server that wants other credentials, or a person's consent.

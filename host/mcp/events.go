@@ -66,7 +66,7 @@ func (e *events) Read(p []byte) (int, error) {
 		}
 		if err != nil {
 			e.over = err
-			if errors.Is(err, ErrProtocol) {
+			if errors.Is(err, ErrProtocol) || errors.Is(err, ErrFlood) {
 				e.over = e.w.fail(err)
 			}
 		}
@@ -102,6 +102,8 @@ func (e *events) check(ev *event) error {
 				return err
 			}
 		}
+	} else if err := e.w.s.wire.unasked.message(len(ev.data)); err != nil {
+		return err
 	}
 	if ev.id != "" {
 		e.out.WriteString("id: " + ev.id + "\n")
@@ -133,10 +135,15 @@ func (e *events) next() (*event, error) {
 			}
 			return nil, err
 		}
-		if len(line) == 0 {
-			if ev.hasData || ev.id != "" || ev.retry != "" {
-				return ev, nil
+		if len(line) == 0 && (ev.hasData || ev.id != "" || ev.retry != "") {
+			return ev, nil
+		}
+		if name, _, _ := bytes.Cut(line, []byte(":")); string(name) != "data" { // what carries no message
+			if err := e.w.s.wire.unasked.message(len(line)); err != nil {
+				return nil, err
 			}
+		}
+		if len(line) == 0 {
 			continue
 		}
 		if err := ev.field(line, most); err != nil {

@@ -52,6 +52,9 @@ func init() {
 	for name, f := range hostile {
 		servers[name] = f
 	}
+	for name, f := range floods {
+		servers["flood-"+name] = f
+	}
 }
 
 // program is the configuration of the test binary as a server.

@@ -31,6 +31,8 @@ type Manager struct {
 	starts chan struct{}
 	brief  time.Duration // briefWait, but for tests
 
+	overTime time.Duration // overTime, but for tests
+
 	wg sync.WaitGroup // goroutines that end with ctx
 
 	mu      sync.Mutex
@@ -49,7 +51,7 @@ func New(servers []Server, o *Options) (*Manager, error) {
 	if err := check(servers); err != nil {
 		return nil, err
 	}
-	m := &Manager{servers: map[string]*upstream{}, starts: make(chan struct{}, maxStarts), brief: briefWait}
+	m := &Manager{servers: map[string]*upstream{}, starts: make(chan struct{}, maxStarts), brief: briefWait, overTime: overTime}
 	if o != nil {
 		m.o = *o
 	}

@@ -61,6 +61,9 @@ func connect(ctx context.Context, u *upstream, legacy bool) (_ *session, err err
 	s.wire = newWire(u.cfg.URL != "", s.changed, func(level, text string) {
 		u.m.o.Logger.Debug("MCP server logs", "server", u.cfg.Name, "level", level, "text", s.secrets.redact(text))
 	})
+	s.wire.unasked = newUnasked(s.ctx, u.limits.MaxUnaskedPerSecond, u.m.overTime, func() {
+		u.m.o.Logger.Warn("MCP server says too much unasked; it is slowed down", "server", u.cfg.Name, "most", u.limits.MaxUnaskedPerSecond)
+	})
 	hello := &call{}
 	var transport sdk.Transport
 	if u.cfg.URL != "" {
@@ -195,7 +198,7 @@ func (s *session) explain(err error, c *call) error {
 		return ErrClosed
 	case s.web != nil && s.web.violation() != nil:
 		return s.web.violation()
-	case errors.Is(err, ErrProtocol), errors.Is(err, ErrUnavailable), errors.Is(err, ErrAuthorization), errors.Is(err, ErrRedirect):
+	case errors.Is(err, ErrProtocol), errors.Is(err, ErrFlood), errors.Is(err, ErrUnavailable), errors.Is(err, ErrAuthorization), errors.Is(err, ErrRedirect):
 		return err
 	}
 	if c != nil {

@@ -98,7 +98,10 @@ func start(ctx context.Context, cfg *Server, max int, w *wire, sec *secrets, lin
 		return nil, errors.Join(fmt.Errorf("%w: cannot start: %w", ErrUnavailable, err), out.Close(), errs.Close())
 	}
 	p.hurry.Store(true)
-	p.frames = newFrames(out, max, func(s string) { line("stdout: " + s) })
+	p.frames = newFrames(out, max, func(s string) {
+		line("stdout: " + s)
+		p.spend(1 + float64(len(s))/unaskedBytes)
+	})
 	go p.wait()
 	go p.readErrors(line)
 	return p, nil
@@ -125,12 +128,33 @@ func (p *process) wait() {
 // readErrors hands standard error on, line by line.
 func (p *process) readErrors(line func(string)) {
 	defer close(p.drained)
-	lines(p.errs, maxLine+secretRoom, func(s string) {
+	lines(&metered{p.errs, p.spend}, maxLine+secretRoom, func(s string) {
 		p.mu.Lock()
 		p.last = s
 		p.mu.Unlock()
 		line(s)
 	})
+}
+
+// spend spends the server's budget for what is no message. Once it is over the connection
+// is, whoever is reading.
+func (p *process) spend(cost float64) error {
+	err := p.wire.unasked.spend(cost)
+	if errors.Is(err, ErrFlood) {
+		p.broke(err)
+		p.ended(err)
+		_ = p.out.Close() // wakes up who reads; only read from
+	}
+	return err
+}
+
+// broke notes the first violation.
+func (p *process) broke(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fault == nil {
+		p.fault = err
+	}
 }
 
 // Connect implements sdk.Transport.
@@ -153,10 +177,8 @@ func (p *process) Read(context.Context) (jsonrpc.Message, error) {
 				return msg, nil
 			}
 		}
-		if errors.Is(err, ErrProtocol) {
-			p.mu.Lock()
-			p.fault = err
-			p.mu.Unlock()
+		if errors.Is(err, ErrProtocol) || errors.Is(err, ErrFlood) {
+			p.broke(err)
 		} else if errors.Is(err, os.ErrClosed) {
 			err = io.EOF
 		}

@@ -21,6 +21,9 @@ const (
 	// started in a loop. With 30 seconds here a server that lived a few seconds at a time
 	// could not be reached for most of it (bench/load).
 	steadyAfter = 2 * time.Second
+	// floodFailures is what the first flood counts as: the server lived, and would be back
+	// at once. The pause after it is one of seconds, and grows with each further one.
+	floodFailures = 4
 	// maxBackground is the number of failures in a row after which a server is tried again
 	// by calls only.
 	maxBackground = 10

@@ -35,7 +35,8 @@ const (
 // of calls are kept from the SDK and given to the caller as they came. It is safe for
 // concurrent use.
 type wire struct {
-	keepList bool // the SDK needs the tools of tools/list, for headers
+	unasked  *unasked // what the server may say unasked
+	keepList bool     // the SDK needs the tools of tools/list, for headers
 	changed  func()
 	log      func(level, text string)
 
@@ -136,8 +137,9 @@ func (w *wire) watch(c *call) int64 {
 }
 
 // incoming checks one message of the server. What it gives is for the SDK; nil means that
-// the message was handled here. An error is a violation of the protocol: the connection
-// has to end.
+// the message was handled here. An error is a violation of the protocol, or a flood: the
+// connection has to end. It waits where the server said too much, and is called by who
+// reads from the server.
 func (w *wire) incoming(data []byte) (jsonrpc.Message, error) {
 	e, err := decodeEnvelope(data)
 	if err != nil {
@@ -147,10 +149,23 @@ func (w *wire) incoming(data []byte) (jsonrpc.Message, error) {
 	case kindResponse:
 		return w.response(e)
 	case kindRequest:
-		return w.request(e)
+		msg, err := w.request(e)
+		return w.paid(msg, err, len(data))
 	default:
-		return w.notification(e)
+		msg, err := w.notification(e)
+		return w.paid(msg, err, len(data))
 	}
+}
+
+// paid is a message that nobody asked for, once the server's budget has room for it.
+func (w *wire) paid(msg jsonrpc.Message, err error, size int) (jsonrpc.Message, error) {
+	if err == nil {
+		err = w.unasked.message(size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return msg, nil
 }
 
 func (w *wire) response(e *envelope) (jsonrpc.Message, error) {

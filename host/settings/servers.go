@@ -125,12 +125,13 @@ func (r *reader) server(s *mcp.Server, n *json5.Node, path string) {
 		"idempotent":   r.strings(&s.Idempotent, forms.NotEmpty),
 		"disabled":     r.boolean(&s.Disabled),
 		"limits": r.section(keys{
-			"connectTimeoutMs": millis(&l.ConnectTimeout, time.Hour),
-			"callTimeoutMs":    millis(&l.CallTimeout, 24*time.Hour),
-			"maxTools":         whole(&l.MaxTools, 20_000),
-			"maxConcurrent":    whole(&l.MaxConcurrent, 1000),
-			"maxMessageBytes":  whole(&l.MaxMessageBytes, 64<<20),
-			"maxPages":         whole(&l.MaxPages, 10_000),
+			"connectTimeoutMs":    millis(&l.ConnectTimeout, time.Hour),
+			"callTimeoutMs":       millis(&l.CallTimeout, 24*time.Hour),
+			"maxTools":            whole(&l.MaxTools, 20_000),
+			"maxConcurrent":       whole(&l.MaxConcurrent, 1000),
+			"maxMessageBytes":     whole(&l.MaxMessageBytes, 64<<20),
+			"maxPages":            whole(&l.MaxPages, 10_000),
+			"maxUnaskedPerSecond": whole(&l.MaxUnaskedPerSecond, 1_000_000),
 		}),
 	})
 }
