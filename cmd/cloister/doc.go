@@ -57,6 +57,7 @@
 //	    instructions: "",             // for the client's model
 //	    limits: { maxSessions: 256, maxConcurrentExecs: 16, maxRequestBytes: 4194304, idleTimeoutMs: 1800000, resumeTimeoutMs: 15000,
 //	              approvalWaitMs: 45000,    // of a call without code mode, where the client cannot ask; 0: as long as the client waits
+//	              commentIntervalMs: 20000, // between comments on quiet streams, by which vanished clients are noticed
 //	              // Programs that run at once: of all clients, of one token (absent: half of all where there are several),
 //	              // and their memory together, each with memoryLimitBytes, so that 32 of 64 MiB run.
 //	              maxRunning: 128, maxRunningPerPrincipal: 64, maxRunningBytes: 2147483648 },

@@ -88,15 +88,16 @@
 //
 // # HTTP
 //
-// Handler serves /mcp, /healthz, and, if there are ApprovalTokens, /approvals:
+// Handler serves /mcp, /healthz, and, if there are ApprovalTokens, /approvals and /status:
 //
 //	GET  /approvals             the open approvals, as an ApprovalList
 //	GET  /approvals?wait=SECS   the same, when it is another than If-None-Match names, or
 //	                            no longer empty; 304 when the time is up
 //	POST /approvals/{id}        a host.Decision; 204, or 404 if it is not open
+//	GET  /status                what the gateway holds now, as a Status
 //
 // Requests need a bearer token, and a Host and an Origin header that are allowed. A
-// client's token does not open /approvals.
+// client's token does not open /approvals and /status.
 //
 // # Hostile clients
 //
@@ -117,7 +118,7 @@
 // authenticated, an answer before that does not wait for its body, and with a token a
 // message has thirty seconds to come. GET and DELETE have no body: one is refused with
 // 400, unread. Each write of an answer has thirty seconds. A stream of events has a
-// comment every twenty seconds at least; one that cannot be written ends the stream, and
+// comment at an interval (Limits.CommentInterval, twenty seconds); one that cannot be written ends the stream, and
 // with it what a client holds that left without a word. The time for the header is the
 // server's own, http.Server.ReadHeaderTimeout.
 package gateway

@@ -106,7 +106,7 @@ func New(o Options) (*Gateway, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("reading random bytes: %w", err)
 	}
-	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, patience: defaultPatience, httpRequests: maxHTTPRequests, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
+	g := &Gateway{o: o, log: o.Logger, key: key, now: time.Now, patience: newPatience(&o.Limits), httpRequests: maxHTTPRequests, done: make(chan struct{}), sessions: map[string]*session{}, stateless: map[string]*session{}}
 	cfg := o.Host.CodeMode()
 	g.running, g.placeTime = newRunning(&g.o.Limits, cfg), time.Duration(cfg.TimeoutMs)*time.Millisecond/2
 	g.events = newEventStore(func() time.Time { return g.now() })

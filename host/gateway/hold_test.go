@@ -186,18 +186,11 @@ func TestVanishedClientsLockNobodyOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, true, Options{Limits: Limits{MaxSessions: 256, ResumeTimeout: 10 * time.Millisecond}})
-			r.patience = patience{prove: time.Minute, body: 20 * time.Millisecond, rest: 10 * time.Millisecond, write: time.Minute, comment: 5 * time.Millisecond}
+			r.patience = patience{prove: time.Minute, body: time.Minute, rest: 10 * time.Millisecond, write: time.Minute, comment: 5 * time.Millisecond}
 			clock := r.stopClock()
 			o := testHTTP
 			o.Tokens = map[string]string{"alice": aliceToken}
-			h, err := r.Handler(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			srv := httptest.NewUnstartedServer(h)
-			srv.Config.ReadHeaderTimeout = 20 * time.Millisecond
-			srv.Start()
-			t.Cleanup(srv.Close)
+			srv := r.web(t, o)
 			for range 256 {
 				conn := socket(t, srv, request(begin(t, srv.URL, aliceToken)))
 				if strings.Contains(name, "program") {

@@ -23,9 +23,9 @@ type HTTPOptions struct {
 	// NoAuth asks clients for no token. Requests that did not come to a loopback
 	// address are refused then, whatever the listener is.
 	NoAuth bool
-	// ApprovalTokens are the bearer tokens for /approvals, by the name of who decides.
+	// ApprovalTokens are the bearer tokens for /approvals and /status, by the name of who decides.
 	// None may be among Tokens: a client must not approve what its own model asks for.
-	// Without any the endpoint does not exist.
+	// Without any these endpoints do not exist.
 	ApprovalTokens map[string]string
 	// AllowedOrigins are the origins, such as "https://app.example", from which browsers
 	// may call. Requests without Origin header are no matter of this.
@@ -53,7 +53,7 @@ type httpServer struct {
 // streams included.
 const maxHTTPRequests = 4096
 
-// Handler gives the HTTP side: /mcp (streamable HTTP), /approvals, and /healthz. The
+// Handler gives the HTTP side: /mcp (streamable HTTP), /healthz, /approvals, and /status. The
 // server that it is put into must have a ReadHeaderTimeout and no WriteTimeout:
 // answers are streams, whose writes the handler bounds itself.
 func (g *Gateway) Handler(o HTTPOptions) (http.Handler, error) {
@@ -77,6 +77,7 @@ func (g *Gateway) Handler(o HTTPOptions) (http.Handler, error) {
 	if len(h.approvers) > 0 {
 		mux.HandleFunc("GET /approvals", h.listApprovals)
 		mux.HandleFunc("POST /approvals/{id}", h.decideApproval)
+		mux.HandleFunc("GET /status", h.showStatus)
 	}
 	return h.guard(mux), nil
 }

@@ -33,6 +33,10 @@ type Limits struct {
 	// answer is lost, for the client to come back (Last-Event-ID). Default 15 seconds; a
 	// negative one cancels at once. Clients that were sent no event id cannot come back.
 	ResumeTimeout time.Duration
+	// CommentInterval is the time between two comments on a stream of events. A client that
+	// left without a word is noticed by one or two of them. Default 20 seconds, for proxies
+	// that end quiet connections after 30.
+	CommentInterval time.Duration
 	// ApprovalWait is how long a call without code mode waits for approval by somebody else
 	// where the client cannot ask its user. Then it is answered with an error that says what
 	// waits, before the client gives up by itself; the same call, made again, goes on with
@@ -48,6 +52,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxRunningPerPrincipal = max(l.MaxRunningPerPrincipal, 0)
 	l.MaxRunningBytes = cmp.Or(max(l.MaxRunningBytes, 0), 2<<30)
 	l.MaxRequestBytes = cmp.Or(max(l.MaxRequestBytes, 0), 4<<20)
+	l.CommentInterval = cmp.Or(max(l.CommentInterval, 0), 20*time.Second)
 	l.ApprovalWait = cmp.Or(l.ApprovalWait, 45*time.Second)
 	l.ResumeTimeout = cmp.Or(l.ResumeTimeout, 15*time.Second)
 	return l

@@ -20,7 +20,7 @@ type patience struct {
 	comment time.Duration
 }
 
-// defaultPatience is that of every gateway; tests have less.
-var defaultPatience = patience{
-	prove: 10 * time.Second, body: 30 * time.Second, rest: time.Second, write: 30 * time.Second, comment: 20 * time.Second,
+// newPatience is that of every gateway; tests have less.
+func newPatience(l *Limits) patience {
+	return patience{prove: 10 * time.Second, body: 30 * time.Second, rest: time.Second, write: 30 * time.Second, comment: l.CommentInterval}
 }

@@ -73,7 +73,8 @@ func (s *Settings) readServe(r *reader) keys {
 					r.onlyNamed(n, path)       // as long as the client waits is longer than the default
 				}
 			},
-			"idleTimeoutMs": millis(&c.Limits.IdleTimeout, def.IdleTimeout, 1000, 7*24*3600*1000),
+			"commentIntervalMs": millis(&c.Limits.CommentInterval, def.CommentInterval, 100, 3600*1000),
+			"idleTimeoutMs":     millis(&c.Limits.IdleTimeout, def.IdleTimeout, 1000, 7*24*3600*1000),
 		}),
 	}
 }

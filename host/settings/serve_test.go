@@ -11,11 +11,11 @@ import (
 func TestServeLimits(t *testing.T) {
 	s, err := Parse("c.json5", []byte(`{serve: {limits: {
 		maxSessions: 5, maxConcurrentExecs: 6, maxRunning: 7, maxRunningPerPrincipal: 3, maxRunningBytes: 1073741824,
-		maxRequestBytes: 8, resumeTimeoutMs: 0, approvalWaitMs: 9, idleTimeoutMs: 10000,
+		maxRequestBytes: 8, resumeTimeoutMs: 0, approvalWaitMs: 9, commentIntervalMs: 500, idleTimeoutMs: 10000,
 	}}}`))
 	want := gateway.Limits{
 		MaxSessions: 5, MaxConcurrentExecs: 6, MaxRunning: 7, MaxRunningPerPrincipal: 3, MaxRunningBytes: 1 << 30,
-		MaxRequestBytes: 8, ResumeTimeout: -1, ApprovalWait: 9 * time.Millisecond, IdleTimeout: 10 * time.Second,
+		MaxRequestBytes: 8, ResumeTimeout: -1, ApprovalWait: 9 * time.Millisecond, CommentInterval: 500 * time.Millisecond, IdleTimeout: 10 * time.Second,
 	}
 	if err != nil || s.Serve.Limits != want {
 		t.Errorf("got %+v, %v; want %+v", s.Serve.Limits, err, want)
