@@ -19,6 +19,9 @@ type load struct {
 	srv *serving
 	rep *report
 
+	phases *phases   // nil: all clients behave
+	drip   *dripping // likewise
+
 	nonces atomic.Int64
 
 	mu       sync.Mutex
@@ -55,12 +58,23 @@ func (l *load) drive(ctx context.Context) {
 	var approver sync.WaitGroup
 	approver.Go(func() { l.approve(approving) })
 	until := time.Now().Add(l.o.duration)
-	var clients sync.WaitGroup
-	for slot := range l.o.clients {
+	var clients, hostiles sync.WaitGroup
+	good := l.o.clients
+	if l.phases != nil {
+		good -= l.o.attackers()
+		hostiles.Go(func() {
+			bounded, cancel := context.WithDeadline(ctx, until)
+			defer cancel()
+			l.phases.run(bounded, l.attack)
+		})
+	}
+	l.progress = l.progress[:good]
+	for slot := range good {
 		clients.Go(func() { l.slot(ctx, slot, until) })
 	}
 	clients.Wait()
 	l.ended = time.Now()
+	hostiles.Wait()
 	stop()
 	approver.Wait()
 }
@@ -101,6 +115,14 @@ func (l *load) slot(ctx context.Context, slot int, until time.Time) {
 	}
 }
 
+// phase gives the number of the phase, 0 where there are none.
+func (l *load) phase() int64 {
+	if l.phases == nil {
+		return 0
+	}
+	return l.phases.number.Load()
+}
+
 // callTime is far more than any cell takes: a call that takes longer is stuck.
 const callTime = 45 * time.Second
 
@@ -112,7 +134,7 @@ func (l *load) work(ctx context.Context, c *client, slot int, until time.Time, r
 			return true
 		}
 		k := pick(random)
-		before := time.Now()
+		before, phase := time.Now(), l.phase()
 		bounded, cancel := context.WithTimeout(ctx, callTime)
 		if random.IntN(20) == 0 {
 			pause := time.Duration(random.IntN(50)) * time.Millisecond
@@ -129,7 +151,7 @@ func (l *load) work(ctx context.Context, c *client, slot int, until time.Time, r
 		case err != nil:
 			l.rep.fault("client %d, %s: %v", slot, k.name, err)
 		}
-		l.rep.sample(k.name, time.Since(before))
+		l.rep.sample(k.name, time.Since(before), phase, l.phase())
 		l.mu.Lock()
 		l.progress[slot] = time.Now()
 		l.mu.Unlock()
@@ -176,10 +198,10 @@ func (l *load) vanish(ctx context.Context, c *client, random *rand.Rand) {
 
 // settleTime is after how long the sessions of vanished clients must be gone. They have to
 // be unused for the idle time, after the time for clients to come back; an open approval
-// keeps them, and after it the program that nobody waits for. They are looked at every quarter of the idle time, or every second if
-// that is more.
+// keeps them, and after it the program that nobody waits for. One that left in the middle of a request more is noticed by a comment.
+// They are looked at every quarter of the idle time, or every second if that is more.
 func (o *settings) settleTime() time.Duration {
-	return max(o.idle, o.ttl+o.snapshotTTL(), resumeTime) + resumeTime + max(o.idle/4, time.Second) + 2*time.Second
+	return max(o.idle, o.ttl+o.snapshotTTL(), resumeTime) + resumeTime + 2*commentTime + max(o.idle/4, time.Second) + 2*time.Second
 }
 
 // settle waits until all sessions must be gone.

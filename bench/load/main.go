@@ -12,14 +12,22 @@
 // Checked are: each result is the right one (none lost, foreign or doubled; the server
 // writes down what it ran, and nothing runs twice, or unapproved, or after the client was
 // told that it did not run); all clients make progress until the end; sessions of vanished
-// clients are gone after the idle time; the memory and the open files of the serving
-// process are bounded, and flat in the second half. The report is text and, with --json,
+// clients are gone after the idle time, and with them what the process held for them
+// (sessions, requests, programs, goroutines, open files, compared with before); the memory and the open files of the serving
+// process are bounded, and flat in the second half.
+//
+// A tenth of the clients is hostile in every other phase, with a token of its own: they
+// leave requests half sent, connections reset in the middle of an answer, approvals that
+// nobody gives. In these phases an MCP server floods, and a registry drips the plugin that
+// another process installs. The times of the other nine tenths are given for both kinds
+// of phases, and their ratios; --peaceful leaves all that out. The report is text and, with --json,
 // JSON in a file. A check that fails gives exit code 1.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -36,11 +44,16 @@ type settings struct {
 	cloister, engine    string // the binary, built if empty; the engine, looked for if empty
 	maxRSS              int    // MiB
 	seed                uint64
+	peaceful            bool // no client is hostile
 }
 
 func main() {
 	if ledger := os.Getenv(ledgerVariable); ledger != "" {
 		exitOn(serveUpstream(context.Background(), ledger, os.Getenv(lifeVariable)))
+		return
+	}
+	if control := os.Getenv(floodVariable); control != "" {
+		exitOn(serveFlood(context.Background(), control))
 		return
 	}
 	var s settings
@@ -54,6 +67,7 @@ func main() {
 	flag.StringVar(&s.engine, "engine", "", "quickjs.wasm; where cloister looks for it if empty")
 	flag.IntVar(&s.maxRSS, "max-rss", 1024, "resident memory of the serving process that is too much, in MiB")
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "seed of what clients choose")
+	flag.BoolVar(&s.peaceful, "peaceful", false, "no tenth of the clients is hostile")
 	flag.StringVar(&out, "json", "", "file for the report as JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -92,13 +106,29 @@ func run(ctx context.Context, s settings, log io.Writer) (*report, error) {
 		return nil, err
 	}
 	l := newLoad(s, srv)
+	if !s.peaceful {
+		l.phases = newPhases(s.duration)
+		if l.drip, err = newDripping(ctx, srv, dir); err != nil {
+			return nil, errors.Join(err, srv.stop())
+		}
+		defer func() { _ = l.drip.close() }() // nobody is connected to it
+	}
+	rep := l.rep
+	if err := l.warmUp(ctx); err != nil {
+		return nil, errors.Join(err, srv.stop())
+	}
 	w := watchProcess(srv.pid())
 	l.drive(ctx)
-	rep := l.rep
 	fmt.Fprintln(log, "clients are done; waiting for sessions to end")
 	l.settle(ctx)
 	w.stop()
 	l.askForVanished(ctx)
+	if rep.After, err = l.askHeld(ctx); err != nil {
+		rep.fault("asking what is held: %v", err)
+	}
+	rep.checkHeld()
+	rep.set("floods that were slowed down", int(srv.slowed.Load()))
+	rep.set("floods that were cut off", int(srv.cut.Load()))
 	if err := srv.stop(); err != nil {
 		rep.fault("the serving process did not end in order: %v", err)
 	}
@@ -109,7 +139,7 @@ func run(ctx context.Context, s settings, log io.Writer) (*report, error) {
 	l.checkLedger(runs)
 	l.checkProgress()
 	w.check(rep, s)
-	rep.finish()
+	rep.finish(l.phases)
 	if len(rep.Faults) > 0 {
 		fmt.Fprintf(log, "cloister serve wrote last:\n%s", srv.log.String())
 	}

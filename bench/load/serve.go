@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -27,8 +28,11 @@ type serving struct {
 	cmd             *exec.Cmd
 	url, approvals  string
 	token, approver string
+	mallory         string // the token of hostile clients
 	ledger          string
+	control         string // the file that has a server flood
 	log             tail
+	slowed, cut     atomic.Int64 // servers that were, as the log says
 	ended           chan struct{}
 	err             error // of Wait, when ended is closed
 }
@@ -46,7 +50,10 @@ func start(ctx context.Context, o settings, dir string) (*serving, error) {
 			return nil, fmt.Errorf("building cloister: %w\n%s", err, out)
 		}
 	}
-	s := &serving{token: rand.Text() + rand.Text(), approver: rand.Text() + rand.Text(), ledger: filepath.Join(dir, "ledger"), ended: make(chan struct{})}
+	s := &serving{
+		token: rand.Text() + rand.Text(), approver: rand.Text() + rand.Text(), mallory: rand.Text() + rand.Text(),
+		ledger: filepath.Join(dir, "ledger"), control: filepath.Join(dir, "flood"), ended: make(chan struct{}),
+	}
 	args, err := s.files(o, dir)
 	if err != nil {
 		return nil, err
@@ -74,18 +81,32 @@ func (o settings) snapshotTTL() time.Duration { return max(o.ttl, time.Second) +
 // second before its first attempt.
 const resumeTime = 5 * time.Second
 
+// commentTime is the time between two comments on a quiet stream.
+const commentTime = time.Second
+
 // files writes the configuration and the tokens, and gives the arguments.
 func (s *serving) files(o settings, dir string) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	file := func(name string) map[string]string { return map[string]string{"file": filepath.Join(dir, name)} }
+	running := 4 * max(o.clients, 16) // half of it for each principal
 	config, err := json.Marshal(map[string]any{
 		"tools": map[string]any{"codeMode": map[string]any{"enabled": true, "maxSuspendedRuns": 4096, "snapshotTtlSeconds": int(o.snapshotTTL().Seconds())}},
-		"mcp": map[string]any{"servers": map[string]any{"load": map[string]any{
-			"command": self, "env": map[string]any{ledgerVariable: s.ledger, lifeVariable: o.life.String()}, "limits": map[string]any{"maxConcurrent": 64},
-		}}},
-		"serve":     map[string]any{"limits": map[string]any{"maxSessions": 16 * max(o.clients, 16), "idleTimeoutMs": o.idle.Milliseconds(), "resumeTimeoutMs": resumeTime.Milliseconds()}},
+		"mcp": map[string]any{"servers": map[string]any{
+			"load": map[string]any{
+				"command": self, "env": map[string]any{ledgerVariable: s.ledger, lifeVariable: o.life.String()}, "limits": map[string]any{"maxConcurrent": 64},
+			},
+			"flood": map[string]any{"command": self, "env": map[string]any{floodVariable: s.control}},
+		}},
+		"serve": map[string]any{
+			"tokens": map[string]any{"load": file("token"), "mallory": file("mallory")},
+			"limits": map[string]any{
+				"maxSessions": 16 * max(o.clients, 16), "maxRunning": running, "maxRunningBytes": running << 26,
+				"idleTimeoutMs": o.idle.Milliseconds(), "resumeTimeoutMs": resumeTime.Milliseconds(), "commentIntervalMs": commentTime.Milliseconds(),
+			},
+		},
 		"approvals": map[string]any{"ttlSeconds": max(1, int(o.ttl.Seconds()))},
 	})
 	if err != nil {
@@ -93,13 +114,15 @@ func (s *serving) files(o settings, dir string) ([]string, error) {
 	}
 	args := []string{"serve", "--http", "127.0.0.1:0", "--no-installed"}
 	for _, f := range []struct{ flag, name, text string }{
-		{"--config", "cloister.json5", string(config)}, {"--token-file", "token", s.token}, {"--approvals-token-file", "approver", s.approver},
+		{"--config", "cloister.json5", string(config)}, {"", "token", s.token}, {"", "mallory", s.mallory}, {"--approvals-token-file", "approver", s.approver},
 	} {
 		path := filepath.Join(dir, f.name)
 		if err := os.WriteFile(path, []byte(f.text), 0o600); err != nil {
 			return nil, err
 		}
-		args = append(args, f.flag, path)
+		if f.flag != "" {
+			args = append(args, f.flag, path)
+		}
 	}
 	return args, nil
 }
@@ -113,6 +136,12 @@ func (s *serving) listening(stderr io.Reader) error {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			s.log.add(lines.Text())
+			switch {
+			case strings.Contains(lines.Text(), "it is slowed down"):
+				s.slowed.Add(1)
+			case strings.Contains(lines.Text(), "MCP server failed") && strings.Contains(lines.Text(), "limits.maxUnaskedPerSecond"):
+				s.cut.Add(1)
+			}
 			if m := servingAt.FindStringSubmatch(lines.Text()); m != nil && s.url == "" {
 				s.url = m[1]
 				at <- m
