@@ -37,6 +37,11 @@ that, and to "cloister approvals" in another terminal, which finds this command
 by itself. It has another token: a client cannot approve what its own model asks
 for.
 
+No client can hold what others need: sessions, programs that run at once, their
+memory and open requests have bounds, for all and for each token, which
+serve.limits sets. A program over its bound waits, and is then refused with
+"too many running programs".
+
 What is installed, configured or locked while it runs counts from then on: it
 looks every two seconds, and at once at SIGHUP. Settings of tools, serve and
 approvals need a new start. It ends at the end of standard input, at Ctrl-C and
