@@ -273,3 +273,53 @@ func TestListeningSessionsMakeRoom(t *testing.T) {
 		t.Errorf("left are %v; %s works, %s listens", left, works, listens)
 	}
 }
+
+// With HTTP/2 a deadline that passes ends a request, also where nothing is read or
+// written: none is left behind.
+func TestHoldingOverHTTP2(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, true, Options{})
+	r.patience = patience{prove: time.Second, body: time.Minute, rest: 10 * time.Millisecond, write: 500 * time.Millisecond, comment: 600 * time.Millisecond}
+	h, err := r.Handler(testHTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(h)
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	ask := func(method, text, id string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+"/mcp", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Authorization": "Bearer " + aliceToken, "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": id,
+		} {
+			if value != "" {
+				req.Header.Set(name, value)
+			}
+		}
+		res, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	id := ask("POST", initialize, "").Header.Get("Mcp-Session-Id")
+	if res := ask("GET", "x", id); res.StatusCode != 400 || res.ProtoMajor != 2 {
+		t.Errorf("a GET with a body: %s %s", res.Proto, res.Status)
+	}
+	stream := ask("GET", "", id)
+	lines, comments := bufio.NewScanner(stream.Body), 0
+	for comments < 2 && lines.Scan() { // later than both deadlines
+		if lines.Text() == ": " {
+			comments++
+		}
+	}
+	if comments < 2 {
+		t.Errorf("the stream ends after %d comments: %v", comments, lines.Err())
+	}
+}
