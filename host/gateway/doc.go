@@ -41,8 +41,8 @@
 // a principal share one, and no principal reaches another's. A session over HTTP ends
 // when its client deletes it, or when it is idle: without requests, without cells that
 // run or are suspended, without open approvals. A principal that has as many sessions
-// as it may loses the one that it has not used for longest, a minute at least, if that
-// is idle or its client only listens.
+// as it may loses the one that it has not used for longest: one that is idle for fifteen
+// seconds, or one whose client did nothing but listen for a minute.
 //
 // A request that is cancelled ends its program. A connection that is lost does not, with
 // protocols before 2026-07-28: events have ids, and a client that comes back within

@@ -264,6 +264,10 @@ func TestListeningSessionsMakeRoom(t *testing.T) {
 		t.Fatalf("%s", res.Status)
 	}
 	clock.Advance(2 * unusedTime)
+	if res := raw(t, "POST", srv.URL+"/mcp", initialize, "Authorization", "Bearer "+aliceToken); res.StatusCode != 503 {
+		t.Errorf("a session whose client has just begun to listen makes room: %s", res.Status)
+	}
+	clock.Advance(2 * unspokenTime)
 	begin(t, srv.URL, aliceToken)
 	left := map[string]bool{}
 	for _, s := range r.Sessions() {

@@ -2,14 +2,18 @@ package gateway
 
 import "time"
 
-// unusedTime is how long a session has to be unused to make room for another of its
-// principal.
-const unusedTime = time.Minute
+// How long a session has to be unused to make room for another of its principal: one in
+// which nothing goes on, and one whose client listens.
+const (
+	unusedTime   = 15 * time.Second
+	unspokenTime = time.Minute
+)
 
 // roomLocked says whether a principal may have another session. A principal that has
-// too many loses the one that it has not used for longest, if that one was not used for
-// a minute and does nothing: programs that end without a word leave such. Where there is
-// none it loses one whose client only listens, which many do as long as they live.
+// too many loses the one that it has not used for longest, if nothing goes on in that
+// one: programs that end without a word leave such, and a flood of them is not to keep
+// anybody out for long. Where there is none it loses one whose client only listens,
+// which many do as long as they live.
 func (g *Gateway) roomLocked(principal string, many bool) error {
 	own := 0
 	oldest := map[activity]*session{}
@@ -20,7 +24,11 @@ func (g *Gateway) roomLocked(principal string, many bool) error {
 		}
 		own++
 		used, does := s.doing()
-		if does == working || g.now().Sub(used) <= unusedTime || s.client.Transport != TransportHTTP {
+		least := unusedTime
+		if does == listening {
+			least = unspokenTime
+		}
+		if does == working || g.now().Sub(used) <= least || s.client.Transport != TransportHTTP {
 			continue
 		}
 		if oldest[does] == nil || used.Before(since[does]) {
