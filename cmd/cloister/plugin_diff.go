@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
@@ -56,16 +54,8 @@ type diffReport struct {
 	Before  *side        `json:"before"`
 	After   *side        `json:"after"`
 	Widens  bool         `json:"widens"`
+	Asks    bool         `json:"asks"`
 	Changes []changeJSON `json:"changes"`
-}
-
-type changeJSON struct {
-	Area   string `json:"area"`
-	Path   string `json:"path,omitempty"`
-	Text   string `json:"text"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	Widens bool   `json:"widens,omitempty"`
 }
 
 func (a *app) diff(ctx context.Context, before, after, trustFile string, remote *remoteFlags, asJSON bool) error {
@@ -78,10 +68,7 @@ func (a *app) diff(ctx context.Context, before, after, trustFile string, remote 
 		return err
 	}
 	d := compareSides(r.Before, r.After)
-	r.Widens, r.Changes = d.Widens(), []changeJSON{}
-	for _, c := range d.Changes {
-		r.Changes = append(r.Changes, changeJSON(c))
-	}
+	r.Widens, r.Asks, r.Changes = d.Widens(), d.Asks(), changesJSON(d)
 	if asJSON {
 		err = a.printJSON(r)
 	} else {
@@ -114,9 +101,9 @@ func compareSides(before, after *side) *plugins.Difference {
 	d := plugins.Compare(before.manifest, after.manifest)
 	var more []plugins.Change
 	if was, is := whoSigned(&before.Signature), whoSigned(&after.Signature); was != is {
-		more = append(more, plugins.Change{Area: "signer", Path: "/signature", Before: was, After: is,
-			Widens: before.Signature.State != string(trust.StateUnsigned),
-			Text:   "It is signed by another: " + is + ", before it was " + was + "."})
+		widens := before.Signature.State != string(trust.StateUnsigned)
+		more = append(more, plugins.Change{Area: "signer", Path: "/signature", Before: was, After: is, Widens: widens, Asks: widens,
+			Text: "It is signed by another: " + is + ", before it was " + was + "."})
 	}
 	switch {
 	case !bytes.Equal(before.wasm, after.wasm):
@@ -149,40 +136,5 @@ func diffText(s *stream, r *diffReport, d *plugins.Difference) string {
 	if len(d.Changes) == 0 {
 		return escapeLine(title) + ": no difference\n"
 	}
-	text := s.paint(styleBold, escapeLine(title)) + "\n" + changesText(s, d)
-	if d.Widens() {
-		text += "\n" + s.paint(styleYellow, "!") + " marks what the plugin did not have before.\n"
-	}
-	return text
+	return s.paint(styleBold, escapeLine(title)) + "\n" + changesText(s, d) + legend(s, d)
 }
-
-// changesText lists changes by area; what widens is marked.
-func changesText(s *stream, d *plugins.Difference) string {
-	var b strings.Builder
-	area := ""
-	for _, c := range d.Changes {
-		if c.Area != area {
-			area = c.Area
-			fmt.Fprintf(&b, "\n%s\n", s.paint(styleBold, escapeLine(area)))
-		}
-		mark := "  "
-		if c.Widens {
-			mark = s.paint(styleYellow, "!") + " "
-		}
-		for _, line := range wrapText(escapeText(c.Text), min(s.width(), 100)-5) {
-			b.WriteString("  " + mark + line + "\n")
-			mark = "  "
-		}
-		if path := escapeLine(c.Path); path != "" && (c.Before != "" || c.After != "") {
-			for _, v := range []struct{ mark, text string }{{"- ", c.Before}, {"+ ", c.After}} {
-				if v.text != "" && !strings.Contains(c.Text, v.text) {
-					b.WriteString("      " + v.mark + s.paint(styleDim, plaintext.Show(v.text, maxChange)) + "\n")
-				}
-			}
-		}
-	}
-	return b.String()
-}
-
-// maxChange bounds what is shown of a value that changed, in bytes.
-const maxChange = 500

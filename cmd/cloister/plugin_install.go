@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,10 @@ policy: signature, signer, what the signer may own, and the rest, see "cloister
 plugin verify". Then it shows what a person needs to decide, and asks.
 
 A new plugin is always asked about. An update is asked about when the plugin gets
-more than it had, is signed by somebody else, or is an older version. --yes
+more than it had, when what a model reads of it differs (descriptions, schemas,
+examples, prompts), what a function of a global calls, or what a tool claims about
+itself, and when it is signed by somebody else or is an older version. What only
+narrows, or is other code behind the same manifest, is said and not asked. --yes
 agrees without being asked; without a terminal there is no other way.
 
 Then the plugin is compiled, which takes a moment for large ones and refuses code
@@ -83,6 +85,7 @@ type installReport struct {
 	Signer     string       `json:"signer"`
 	Generation int          `json:"generation,omitempty"`
 	Widens     bool         `json:"widens"`
+	Asks       bool         `json:"asks"`
 	Permitted  []string     `json:"permitted"`
 	Changes    []changeJSON `json:"changes"`
 }
@@ -125,7 +128,7 @@ func (a *app) install(ctx context.Context, f *installFlags, arg, id string) (*in
 	if err != nil {
 		return nil, err
 	}
-	return a.settle(ctx, f, s, &planned{v, change, ref})
+	return a.settle(ctx, f, s, &planned{Verified: v, change: change, ref: ref})
 }
 
 // planned is a plugin that may be installed.
@@ -133,6 +136,15 @@ type planned struct {
 	*trust.Verified
 	change *store.Change
 	ref    string
+	// agreed: what is installed now is what the lock file has, so that a difference
+	// from it is a difference from what somebody agreed to.
+	agreed bool
+}
+
+// agreedTo says whether the lock file has an installed plugin as it is.
+func agreedTo(s *store.Store, locked *lock.File, e *store.Entry) bool {
+	m, err := manifestOf(s, e)
+	return err == nil && !drifted(locked, e, m)
 }
 
 // verified checks a plugin as loading it will.
@@ -154,6 +166,7 @@ func (a *app) settle(ctx context.Context, f *installFlags, s *store.Store, p *pl
 	if err != nil {
 		return nil, err
 	}
+	p.agreed = p.change.Before == nil || agreedTo(s, locked, p.change.Before)
 	report := p.report()
 	if p.change.Same && !drifted(locked, &p.change.After, p.Manifest) {
 		report.Status = outcomeUnchanged
@@ -167,7 +180,7 @@ func (a *app) settle(ctx context.Context, f *installFlags, s *store.Store, p *pl
 			return nil, err
 		}
 	}
-	if p.change.Widens() || p.change.Same {
+	if report.Asks || p.change.Same {
 		what := "install"
 		if p.change.Before != nil {
 			what = "update to"
@@ -223,82 +236,4 @@ func (a *app) compileAhead(ctx context.Context, f *installFlags, p *planned) err
 		return trust.Classify(err)
 	}
 	return nil
-}
-
-func (p *planned) report() *installReport {
-	c := p.change
-	r := &installReport{
-		Status: outcomeInstalled, ID: p.Manifest.ID, Version: p.Manifest.Version, Digest: c.After.Digest, Ref: p.ref,
-		Publisher: c.After.Publisher, Signer: c.After.Signer, Widens: c.Widens(), Permitted: p.Manifest.Permissions.InWords(), Changes: []changeJSON{},
-	}
-	if c.Before != nil {
-		r.Status = outcomeUpdated
-	}
-	for _, change := range p.changes().Changes {
-		r.Changes = append(r.Changes, changeJSON(change))
-	}
-	return r
-}
-
-// changes adds to the difference of the manifests what is not in them.
-func (p *planned) changes() *plugins.Difference {
-	c, d := p.change, &plugins.Difference{}
-	if c.Before == nil {
-		return d
-	}
-	if c.SignerChanged {
-		d.Changes = append(d.Changes, plugins.Change{Area: "signer", Path: "/signature", Before: c.Before.Signer, After: c.After.Signer, Widens: true,
-			Text: fmt.Sprintf("It is signed by another: %s of %s, before it was %s of %s.", c.After.Signer, c.After.Publisher, c.Before.Signer, c.Before.Publisher)})
-	}
-	if c.Downgrade {
-		d.Changes = append(d.Changes, plugins.Change{Area: "version", Path: "/version", Before: c.Before.Version, After: c.After.Version, Widens: true,
-			Text: fmt.Sprintf("It goes back from %s to the older version %s, which may have faults that were mended since.", c.Before.Version, c.After.Version)})
-	}
-	d.Changes = append(d.Changes, c.Diff.Changes...)
-	if len(d.Changes) == 0 && c.Before.Digest != c.After.Digest {
-		d.Changes = append(d.Changes, plugins.Change{Area: "code", Path: "/wasm", Before: c.Before.Digest, After: c.After.Digest, Text: "Only code or texts changed."})
-	}
-	return d
-}
-
-// planText shows what a person needs to decide: of a new plugin all that it may do,
-// of an update what changes.
-func planText(s *stream, p *planned) string {
-	var b strings.Builder
-	m, c := p.Manifest, p.change
-	title := m.ID + " " + m.Version
-	if c.Before != nil {
-		title = fmt.Sprintf("%s %s -> %s", m.ID, c.Before.Version, m.Version)
-	}
-	b.WriteString(s.paint(styleBold, escapeLine(title)) + "\nsigned by " + escapeLine(signerLine(p.Signer)) + "\n")
-	if p.ref != "" {
-		b.WriteString("from " + escapeLine(p.ref) + "\n")
-	}
-	b.WriteString("digest " + c.After.Digest + "\n")
-	if c.Before != nil {
-		d := p.changes()
-		b.WriteString(changesText(s, d))
-		if d.Widens() {
-			b.WriteString("\n" + s.paint(styleYellow, "!") + " marks what the plugin did not have before.\n")
-		}
-		return b.String() + "\n"
-	}
-	for _, line := range wrapText(escapeText(m.Description), min(s.width(), 100)) {
-		b.WriteString(line + "\n")
-	}
-	heading(&b, s, "Permissions")
-	for _, sentence := range m.Permissions.InWords() {
-		bullet(&b, s, "- ", sentence)
-	}
-	heading(&b, s, "Tools")
-	for i := range m.Tools {
-		inspectTool(&b, s, &m.Tools[i])
-	}
-	if len(m.Namespaces) > 0 {
-		heading(&b, s, "Globals of cells")
-	}
-	for i := range m.Namespaces {
-		inspectNamespace(&b, s, &m.Namespaces[i], membersOf(m))
-	}
-	return b.String() + "\n"
 }

@@ -15,7 +15,8 @@ import (
 
 const rollbackLong = `Returns to an earlier state of what is installed: the one before the current, or
 that of a number that "cloister plugin generations" shows. It shows what changes, and
-asks when a plugin comes back, or gets something that it does not have now.
+asks when a plugin comes back, gets something that it does not have now, or is not what
+it is now in what a model reads of it or what its functions call.
 
 Going back grants no trust: a plugin that was revoked meanwhile is refused when it is
 loaded.`
@@ -57,6 +58,7 @@ type rollbackJSON struct {
 	Generation int          `json:"generation"`
 	Back       int          `json:"back"`
 	Widens     bool         `json:"widens"`
+	Asks       bool         `json:"asks"`
 	Changes    []changeJSON `json:"changes"`
 }
 
@@ -74,11 +76,11 @@ func (a *app) rollback(ctx context.Context, number int, yes, asJSON bool) error 
 		return err
 	}
 	if !asJSON {
-		if err := a.write(fmt.Sprintf("back to generation %d: %s\n%s\n", target.Number, escapeLine(target.Reason), changesText(a.stdout, d))); err != nil {
+		if err := a.write(fmt.Sprintf("back to generation %d: %s\n%s\n", target.Number, escapeLine(target.Reason), changesText(a.stdout, d)+legend(a.stdout, d))); err != nil {
 			return err
 		}
 	}
-	if d.Widens() {
+	if d.Asks() {
 		if err := a.consent(ctx, fmt.Sprintf("go back to generation %d?", target.Number), yes, asJSON); err != nil {
 			return err
 		}
@@ -91,11 +93,7 @@ func (a *app) rollback(ctx context.Context, number int, yes, asJSON bool) error 
 		return fmt.Errorf("generation %d is installed, but not written down in the lock file; cloister lock accept does it: %w", g.Number, err)
 	}
 	if asJSON {
-		report := rollbackJSON{Generation: g.Number, Back: target.Number, Widens: d.Widens(), Changes: []changeJSON{}}
-		for _, c := range d.Changes {
-			report.Changes = append(report.Changes, changeJSON(c))
-		}
-		return a.printJSON(report)
+		return a.printJSON(rollbackJSON{Generation: g.Number, Back: target.Number, Widens: d.Widens(), Asks: d.Asks(), Changes: changesJSON(d)})
 	}
 	return a.write(fmt.Sprintf("installed is what generation %d had (generation %d)\n", target.Number, g.Number))
 }
@@ -142,13 +140,13 @@ func generationChanges(s *store.Store, now, target *store.Generation) (*plugins.
 		area := after.ID
 		switch {
 		case !ok:
-			d.Changes = append(d.Changes, plugins.Change{Area: area, Widens: true, Text: fmt.Sprintf("It comes back, in version %s, signed by %s.", after.Version, after.Publisher)})
+			d.Changes = append(d.Changes, plugins.Change{Area: area, Widens: true, Asks: true, Text: fmt.Sprintf("It comes back, in version %s, signed by %s.", after.Version, after.Publisher)})
 			for _, sentence := range m.Permissions.InWords() {
-				d.Changes = append(d.Changes, plugins.Change{Area: area, Widens: true, Text: sentence})
+				d.Changes = append(d.Changes, plugins.Change{Area: area, Widens: true, Asks: true, Text: sentence})
 			}
 			continue
 		case before.Signer != after.Signer:
-			d.Changes = append(d.Changes, plugins.Change{Area: area, Widens: true, Before: before.Signer, After: after.Signer,
+			d.Changes = append(d.Changes, plugins.Change{Area: area, Widens: true, Asks: true, Before: before.Signer, After: after.Signer,
 				Text: fmt.Sprintf("It is signed by another: %s of %s, before it was %s of %s.", after.Signer, after.Publisher, before.Signer, before.Publisher)})
 		}
 		d.Changes = append(d.Changes, entryChanges(s, before, after, m)...)
@@ -166,7 +164,7 @@ func entryChanges(s *store.Store, before, after *store.Entry, m *plugins.Manifes
 	var changes []plugins.Change
 	if before.Disabled != after.Disabled {
 		text := map[bool]string{true: "It is disabled.", false: "It is enabled."}[after.Disabled]
-		changes = append(changes, plugins.Change{Area: after.ID, Text: text, Widens: before.Disabled})
+		changes = append(changes, plugins.Change{Area: after.ID, Text: text, Widens: before.Disabled, Asks: before.Disabled})
 	}
 	if before.Digest == after.Digest {
 		return changes
@@ -177,7 +175,7 @@ func entryChanges(s *store.Store, before, after *store.Entry, m *plugins.Manifes
 		old = nil
 	}
 	// An older version has the faults that the newer one mended: somebody has to want it.
-	changes = append(changes, plugins.Change{Area: after.ID, Widens: true, Before: before.Version, After: after.Version,
+	changes = append(changes, plugins.Change{Area: after.ID, Widens: true, Asks: true, Before: before.Version, After: after.Version,
 		Text: fmt.Sprintf("It goes from version %s to %s.", before.Version, after.Version)})
 	for _, c := range plugins.Compare(old, m).Changes {
 		c.Area = after.ID

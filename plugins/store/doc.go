@@ -2,7 +2,7 @@
 //
 //	s, err := store.Open(dir, nil)
 //	v, err := policy.Verify(ctx, artifact)     // package trust
-//	change, err := s.Plan(v)                   // show it to a person if change.Widens()
+//	change, err := s.Plan(v)                   // show it to a person if change.Asks()
 //	g, err := s.InstallPlanned(ctx, v, ref, change)
 //	loaded, err := s.Load(ctx, policy, locked, &plugins.LoadOptions{CacheDir: cache})
 //	for _, e := range loaded.Refused { … }     // each with its step: the others are loaded all the same

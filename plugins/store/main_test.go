@@ -72,6 +72,7 @@ type spec struct {
 	export      string   // default: run
 	wasm        []byte   // default: module(filler)
 	filler      int      // bytes of a custom section, to tell modules apart and to make them larger
+	says        string   // what the tools are described by; default: "For tests."
 }
 
 // module is a module with one export and a custom section.
@@ -97,7 +98,7 @@ func (s spec) manifest() []byte {
 	m := map[string]any{"abi": plugins.ManifestABI, "id": s.id, "version": s.version, "description": "For tests."}
 	var list []any
 	for _, t := range tools {
-		list = append(list, map[string]any{"name": t, "description": "For tests.", "export": cmp.Or(s.export, "run"),
+		list = append(list, map[string]any{"name": t, "description": cmp.Or(s.says, "For tests."), "export": cmp.Or(s.export, "run"),
 			"parameters": map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string", "description": "A text."}}}})
 	}
 	m["tools"] = list

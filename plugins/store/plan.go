@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -24,15 +25,20 @@ type Change struct {
 	SignerChanged bool
 	// Downgrade: its version is lower than that of what is installed.
 	Downgrade bool
+	// CodeChanged: the module differs from that of what is installed, or nothing can be said about the latter.
+	CodeChanged bool
 	// Same: this artifact with these signatures is installed already.
 	Same bool
 }
 
-// Widens says that a person should agree first: the plugin is new, gets more than it had, is signed by somebody else, or is
-// an older version, which may have faults that were mended since.
-func (c *Change) Widens() bool {
-	return c.Before == nil || c.SignerChanged || c.Downgrade || c.Diff.Widens()
+// Asks says that a person should agree first: the plugin is new, is signed by somebody else, is an older version, which may
+// have faults that were mended since, or [plugins.Difference.Asks].
+func (c *Change) Asks() bool {
+	return c.Before == nil || c.SignerChanged || c.Downgrade || c.Diff.Asks()
 }
+
+// Widens is [Change.Asks]: programs that decide by it whether to ask do so for all that needs consent.
+func (c *Change) Widens() bool { return c.Asks() }
 
 // Plan says what [Store.Install] would do, without doing it. Errors are those of Install that can be known before:
 // ErrUnverified, ErrConflict, ErrInvalid, ErrDamaged for the store's own files.
@@ -52,7 +58,7 @@ func (s *Store) Plan(v *trust.Verified) (*Change, error) {
 	c := &Change{After: after}
 	before, ok := now.Entry(after.ID)
 	if !ok {
-		c.Diff = plugins.Compare(nil, v.Manifest)
+		c.Diff, c.CodeChanged = plugins.Compare(nil, v.Manifest), true
 		return c, nil
 	}
 	c.Before = before
@@ -60,30 +66,36 @@ func (s *Store) Plan(v *trust.Verified) (*Change, error) {
 	c.SignerChanged = before.Signer != after.Signer
 	c.Downgrade = semver.Compare("v"+after.Version, "v"+before.Version) < 0
 	c.Same = same(before, &after)
-	c.Diff, err = f.difference(before, &after, v.Manifest)
-	return c, err
+	return c, f.compare(c, v)
 }
 
-func (f folder) difference(before, after *Entry, m *plugins.Manifest) (*plugins.Difference, error) {
-	if before.Digest == after.Digest {
-		return plugins.Compare(m, m), nil
+// compare fills in what differs from what is installed. Where that is damaged, or has a manifest that this version does not
+// take any more, everything counts as new.
+func (f folder) compare(c *Change, v *trust.Verified) error {
+	m := v.Manifest
+	c.Diff, c.CodeChanged = plugins.Compare(m, m), false
+	if c.Before.Digest == c.After.Digest {
+		return nil
 	}
-	a, err := f.artifact(before)
+	c.Diff, c.CodeChanged = plugins.Compare(nil, m), true
+	a, err := f.artifact(c.Before)
 	if err != nil {
 		if isDamage(err) {
-			return plugins.Compare(nil, m), nil
+			return nil
 		}
-		return nil, err
+		return err
 	}
+	c.CodeChanged = !bytes.Equal(a.Files().Wasm, v.Artifact.Files().Wasm)
 	old, err := a.Manifest()
 	if err != nil { // it was good when it was installed, under the rules of another version
 		var me *plugins.ManifestError
 		if errors.As(err, &me) {
-			return plugins.Compare(nil, m), nil
+			return nil
 		}
-		return nil, err
+		return err
 	}
-	return plugins.Compare(old, m), nil
+	c.Diff = plugins.Compare(old, m)
+	return nil
 }
 
 // same says whether installing would change nothing.
