@@ -22,8 +22,8 @@ plugin verify". Then it shows what a person needs to decide, and asks.
 A new plugin is always asked about. An update is asked about when the plugin gets
 more than it had, when what a model reads of it differs (descriptions, schemas,
 examples, prompts), what a function of a global calls, or what a tool claims about
-itself, and when it is signed by somebody else or is an older version. What only
-narrows, or is other code behind the same manifest, is said and not asked. --yes
+itself, and when it is signed by somebody else, is an older version, or another one than the
+tag of REF says. What only narrows, or is other code behind the same manifest, is said and not asked. --yes
 agrees without being asked; without a terminal there is no other way.
 
 Then the plugin is compiled, which takes a moment for large ones and refuses code
@@ -128,7 +128,7 @@ func (a *app) install(ctx context.Context, f *installFlags, arg, id string) (*in
 	if err != nil {
 		return nil, err
 	}
-	return a.settle(ctx, f, s, &planned{Verified: v, change: change, ref: ref})
+	return a.settle(ctx, f, s, &planned{Verified: v, change: change, ref: ref, tag: otherVersion(ref, v.Manifest.Version)})
 }
 
 // planned is a plugin that may be installed.
@@ -136,9 +136,20 @@ type planned struct {
 	*trust.Verified
 	change *store.Change
 	ref    string
+	// tag is that of the reference where it is another version's, "" otherwise.
+	tag string
 	// agreed: what is installed now is what the lock file has, so that a difference
 	// from it is a difference from what somebody agreed to.
 	agreed bool
+}
+
+// otherVersion is the tag of a reference where it reads as a version that the plugin
+// does not have.
+func otherVersion(ref, version string) string {
+	if parsed, err := bundle.ParseReference(ref); err == nil && parsed.Contradicts(version) {
+		return parsed.Tag
+	}
+	return "" // also for a file, which has no reference
 }
 
 // agreedTo says whether the lock file has an installed plugin as it is.
@@ -172,6 +183,9 @@ func (a *app) settle(ctx context.Context, f *installFlags, s *store.Store, p *pl
 		report.Status = outcomeUnchanged
 		if f.json {
 			return report, nil
+		}
+		for _, c := range p.warnings() {
+			a.complain("note: "+c.Text, "")
 		}
 		return report, a.write(fmt.Sprintf("%s %s is installed as it is there\n", escapeLine(report.ID), escapeLine(report.Version)))
 	}

@@ -23,13 +23,9 @@ func (p *planned) report() *installReport {
 
 // changes adds to the difference of the manifests what is not in them.
 func (p *planned) changes() *plugins.Difference {
-	c, d := p.change, &plugins.Difference{}
+	c, d := p.change, &plugins.Difference{Changes: p.warnings()}
 	if c.Before == nil {
 		return d
-	}
-	if !p.agreed {
-		d.Changes = append(d.Changes, plugins.Change{Area: "lock", Asks: true,
-			Text: "What is installed now is not what the lock file has: nobody agreed to what this is compared with."})
 	}
 	if c.SignerChanged {
 		d.Changes = append(d.Changes, plugins.Change{Area: "signer", Path: "/signature", Before: c.Before.Signer, After: c.After.Signer, Widens: true, Asks: true,
@@ -47,6 +43,20 @@ func (p *planned) changes() *plugins.Difference {
 		d.Changes = append(d.Changes, plugins.Change{Area: "texts", Text: "Only the layout of the manifest, the README or the license differs."})
 	}
 	return d
+}
+
+// warnings are what is odd about the way to the plugin, or about what it is compared
+// with.
+func (p *planned) warnings() (list []plugins.Change) {
+	if p.tag != "" {
+		list = append(list, plugins.Change{Area: "reference", Path: "/tag", Before: p.tag, After: p.Manifest.Version, Asks: true,
+			Text: fmt.Sprintf("The tag %s is another version's: the registry answered with %s. It may hold newer ones back.", p.tag, p.Manifest.Version)})
+	}
+	if !p.agreed {
+		list = append(list, plugins.Change{Area: "lock", Asks: true,
+			Text: "What is installed now is not what the lock file has: nobody agreed to what this is compared with."})
+	}
+	return list
 }
 
 // planText shows what a person needs to decide: of a new plugin all that it may do,
@@ -69,6 +79,9 @@ func planText(s *stream, p *planned) string {
 	}
 	for _, line := range wrapText(escapeText(m.Description), min(s.width(), 100)) {
 		b.WriteString(line + "\n")
+	}
+	if d := p.changes(); len(d.Changes) > 0 {
+		b.WriteString(changesText(s, d) + legend(s, d))
 	}
 	heading(&b, s, "Permissions")
 	for _, sentence := range m.Permissions.InWords() {

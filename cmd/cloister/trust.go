@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 const trustLong = `The trust policy says whose plugins may be loaded, and what each publisher may own:
 ids of plugins, names of tools, globals of cells. Nothing has a default: what is not
 listed is not owned, and without a policy no plugin is installed or loaded.
+It may also want several signers of a publisher, and refuse old versions.
 
 The file is that of --trust, else of CLOISTER_TRUST, else trust.json in this user's
 configuration. A configuration file that --config names may name another with
@@ -45,7 +47,7 @@ func (a *app) trustCommand() *cobra.Command {
 		trustFlag(c, &file)
 		jsonFlag(c, &asJSON)
 	}
-	cmd.AddCommand(show, a.trustAdd(), a.trustRemove(), a.trustRevoke(), a.trustCheck())
+	cmd.AddCommand(show, a.trustAdd(), a.trustRemove(), a.trustRevoke(), a.trustThreshold(), a.trustMinVersion(), a.trustCheck())
 	return cmd
 }
 
@@ -75,6 +77,9 @@ func policyText(s *stream, p *trust.Policy, path string) string {
 	var b strings.Builder
 	for _, pub := range p.Publishers {
 		b.WriteString(s.paint(styleBold, escapeLine(pub.Name)) + "\n")
+		if pub.Threshold > 1 {
+			fmt.Fprintf(&b, "  signers   %d of %d must have signed\n", pub.Threshold, len(pub.Keys)+len(pub.Identities))
+		}
 		for _, k := range pub.Keys {
 			fingerprint, err := trust.Fingerprint(k.PublicKey)
 			if err != nil {
@@ -103,6 +108,9 @@ func policyText(s *stream, p *trust.Policy, path string) string {
 	}
 	if len(p.Publishers) == 0 {
 		b.WriteString("No publisher is trusted.\n\n")
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.MinVersions)) {
+		b.WriteString("least version   " + escapeLine(id+" "+p.MinVersions[id]) + "\n")
 	}
 	for _, digest := range p.Revoked.Digests {
 		b.WriteString("revoked plugin  " + digest + "\n")

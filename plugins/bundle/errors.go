@@ -33,6 +33,8 @@ var (
 	ErrFiles = errors.New("the plugin bundle's files cannot be used")
 	// ErrReference goes with StepRegistry: the text is no reference to a plugin in a registry.
 	ErrReference = errors.New("this is no reference to a plugin in a registry")
+	// ErrTag goes with StepRegistry: a plugin was to be pushed with a tag that is another version's.
+	ErrTag = errors.New("the tag contradicts the plugin's version")
 	// ErrNotFound goes with StepRegistry: the registry has no such artifact, or does not show it without a login.
 	ErrNotFound = errors.New("the registry does not have it")
 	// ErrRegistry goes with StepRegistry: the registry cannot be reached, or answers wrongly. When a context ended, its

@@ -3,12 +3,14 @@ package bundle
 import (
 	"bytes"
 	"context"
+	"strings"
 )
 
 // Push sends a plugin and its signatures, and gives its digest. What the registry has already is not sent again, also not
 // a signature that another tool put there. The tag is set last: whoever follows it finds everything.
 //
-// A reference with a digest must have the artifact's own.
+// A reference with a digest must have the artifact's own. A tag that reads as another version than the plugin's is refused, see
+// [Reference.Contradicts]: whoever asks for that version would get this one.
 func (r *Remote) Push(ctx context.Context, ref string, a *Artifact) (digest string, err error) {
 	parsed, err := ParseReference(ref)
 	if err != nil {
@@ -16,6 +18,11 @@ func (r *Remote) Push(ctx context.Context, ref string, a *Artifact) (digest stri
 	}
 	if parsed.Digest != "" && parsed.Digest != a.digest {
 		return "", fail(ErrReference, "%s names another artifact; this one is %s", parsed, a.digest)
+	}
+	// A manifest that cannot be read says no version; pushing it makes nothing worse.
+	if m, err := a.Manifest(); err == nil && parsed.Contradicts(m.Version) {
+		return "", fail(ErrTag, "the tag is %s and this is %s %s; push it with the tag %s, or with one that is no version",
+			parsed.Tag, m.ID, m.Version, strings.ReplaceAll(m.Version, "+", "_"))
 	}
 	s, err := r.open(parsed)
 	if err != nil {

@@ -73,6 +73,12 @@ func TestLoadRefusesOneByOne(t *testing.T) {
 			step: trust.StepSigner, state: trust.StateUnknownSigner, is: trust.ErrUnknownSigner},
 		{name: "id not owned any more", policy: func(p *trust.Policy) { p.Publishers[0].Owns.IDs = []string{"acme.other"} },
 			step: trust.StepOwnership, state: trust.StateNotOwned, is: trust.ErrNotOwned},
+		{name: "version below the least one", policy: func(p *trust.Policy) { p.MinVersions = map[string]string{"acme.a": "99.0.0"} },
+			step: trust.StepManifest, state: trust.StateTooOld, is: trust.ErrTooOld, text: "takes none below 99.0.0"},
+		{name: "two signers wanted", policy: func(p *trust.Policy) {
+			p.Publishers[0].Keys = append(p.Publishers[0].Keys, newPublisher("second", acme().Owns).Keys...)
+			p.Publishers[0].Threshold = 2
+		}, step: trust.StepSigner, state: trust.StateTooFewSigners, is: trust.ErrTooFewSigners, text: "wants 2 of the 2 signers"},
 		{name: "not in the lock file", lock: func(t *testing.T, s *Store) *lock.File {
 			l := locked(t, s, func(*lock.Plugin) {})
 			delete(l.Plugins, "acme.a")

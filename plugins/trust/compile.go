@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type compiled struct {
 // signingKey is a known public key.
 type signingKey struct {
 	publisher   int
+	place       int // among the publisher's keys
 	fingerprint string
 }
 
@@ -66,6 +68,7 @@ func compile(p *Policy) (*compiled, problemList) {
 			c.publisher(i, &p.Publishers[i])
 		}
 		c.ownership(p)
+		c.minVersions(p)
 		c.digestList("/revoked/keys", p.Revoked.Keys, c.out.revoked, "sha256: and the fingerprint that keygen and list show")
 		c.digestList("/revoked/digests", p.Revoked.Digests, c.out.digests, "sha256: and the digest of the artifact")
 		c.verifiers(p)
@@ -88,6 +91,7 @@ func (c *compiler) bounds(p *Policy) {
 		}
 	}
 	check("/publishers", len(p.Publishers), MaxPublishers)
+	check("/minVersions", len(p.MinVersions), MaxMinVersions)
 	check("/revoked/keys", len(p.Revoked.Keys), MaxRevoked)
 	check("/revoked/digests", len(p.Revoked.Digests), MaxRevoked)
 	for i, pub := range p.Publishers[:min(len(p.Publishers), MaxPublishers)] {
@@ -111,15 +115,16 @@ func (c *compiler) publisher(i int, p *Publisher) {
 	if len(p.Keys)+len(p.Identities) == 0 {
 		c.add(path+"/keys", "add a key or an identity, or remove the publisher", "it has neither keys nor identities, so nothing can be signed by it")
 	}
+	c.threshold(path, p)
 	for k, key := range p.Keys {
-		c.key(i, path+at("keys", k), key)
+		c.key(i, k, path+at("keys", k), key)
 	}
 	for k, id := range p.Identities {
 		c.identity(i, path+at("identities", k), id)
 	}
 }
 
-func (c *compiler) key(publisher int, path string, k Key) {
+func (c *compiler) key(publisher, place int, path string, k Key) {
 	if len(k.Comment) > maxComment || !plaintext.Plain(k.Comment) {
 		c.add(path+"/comment", "write one short line", "the comment is longer than %d bytes or not printable", maxComment)
 	}
@@ -137,7 +142,7 @@ func (c *compiler) key(publisher int, path string, k Key) {
 		c.add(path+"/publicKey", "use another key", "%v", err)
 		return
 	}
-	c.out.keys[pub.hint()] = signingKey{publisher, pub.fingerprint()}
+	c.out.keys[pub.hint()] = signingKey{publisher, place, pub.fingerprint()}
 	c.material[pub.hint()] = root.NewExpiringKey(v, time.Time{}, time.Time{})
 }
 
@@ -251,6 +256,7 @@ func fingerprintOf(hint string) string {
 func (p *Policy) clone() *Policy {
 	c := &Policy{
 		Publishers:  slices.Clone(p.Publishers),
+		MinVersions: maps.Clone(p.MinVersions),
 		Revoked:     Revoked{slices.Clone(p.Revoked.Keys), slices.Clone(p.Revoked.Digests)},
 		TrustedRoot: slices.Clone(p.TrustedRoot),
 	}
@@ -264,8 +270,8 @@ func (p *Policy) clone() *Policy {
 
 func (p *Policy) equal(o *Policy) bool {
 	return slices.EqualFunc(p.Publishers, o.Publishers, func(a, b Publisher) bool {
-		return a.Name == b.Name && slices.Equal(a.Keys, b.Keys) && slices.Equal(a.Identities, b.Identities) &&
+		return a.Name == b.Name && a.Threshold == b.Threshold && slices.Equal(a.Keys, b.Keys) && slices.Equal(a.Identities, b.Identities) &&
 			slices.Equal(a.Owns.IDs, b.Owns.IDs) && slices.Equal(a.Owns.Tools, b.Owns.Tools) && slices.Equal(a.Owns.Globals, b.Owns.Globals)
-	}) && slices.Equal(p.Revoked.Keys, o.Revoked.Keys) && slices.Equal(p.Revoked.Digests, o.Revoked.Digests) &&
+	}) && maps.Equal(p.MinVersions, o.MinVersions) && slices.Equal(p.Revoked.Keys, o.Revoked.Keys) && slices.Equal(p.Revoked.Digests, o.Revoked.Digests) &&
 		slices.Equal(p.TrustedRoot, o.TrustedRoot)
 }

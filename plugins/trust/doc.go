@@ -10,6 +10,7 @@
 //	  "publishers": [
 //	    {
 //	      "name": "acme",
+//	      "threshold": 1,
 //	      "keys": [{"publicKey": "-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n", "comment": "release key"}],
 //	      "identities": [{
 //	        "issuer": "https://token.actions.githubusercontent.com",
@@ -18,6 +19,7 @@
 //	      "owns": {"ids": ["acme."], "tools": ["acme_", "greet"], "globals": ["Issues"]}
 //	    }
 //	  ],
+//	  "minVersions": {"acme.hello": "0.2.0"},
 //	  "revoked": {"keys": ["sha256:…"], "digests": ["sha256:…"]},
 //	  "trustedRoot": {"mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1", "…": "…"}
 //	}
@@ -27,19 +29,26 @@
 // is a mistake, reported with all others at once ([*PolicyError]). "owns.ids" holds plugin ids, or prefixes that end in "."
 // or "-"; "owns.tools" holds names, prefixes that end in "_" or "-", or "*" for all; "owns.globals" holds names.
 //
+// Two rules ask for more and may be left out. "threshold" is how many of a publisher's keys and identities must have signed
+// the same artifact, against the theft of one of them. "minVersions" has the lowest version of a plugin that is accepted,
+// against whoever answers with an old release (rollback): its signature is as good as that of a new one, and nothing in a
+// registry says which is the newest.
+//
 // [LoadPolicy] reads a file, the methods of [Policy] change it, [Policy.Save] replaces the file in one step.
 //
 // # Verifying
 //
 // [Policy.Verify] takes an artifact of package bundle, whose bounds and digests were checked while it was read, and makes
-// the next checks in a fixed order: signature → signer → revocation → ownership → manifest → ABI. Loading makes the last
-// two, imports and lock. A refusal is an [*Error] that names the step and one of these states:
+// the next checks in a fixed order: signature → signer → revocation → ownership → threshold → manifest → least version → ABI.
+// Loading makes the last two, imports and lock. A refusal is an [*Error] that names the step and one of these states:
 //
 //	unsigned           there is no signature at all
 //	invalid-signature  one is there and proves nothing: damaged, for another artifact, of another kind
 //	unknown-signer     whoever signed is no publisher of the policy
 //	not-owned          the publisher may not use this id, tool name or global
 //	revoked            the key or the artifact is on the list of revoked ones
+//	too-few-signers    good signatures are there, of fewer signers than the publisher's threshold
+//	too-old            the version is below the policy's least one
 //	invalid            a rule is broken that has nothing to do with the signer; the step says which
 //	internal           the check itself failed: nothing is known about the plugin
 //

@@ -131,3 +131,42 @@ func (p *Policy) RevokeDigest(digest string) error {
 		return nil
 	})
 }
+
+// SetThreshold says how many of a publisher's signers must have signed each of its plugins; 1 means any one of them. What is
+// installed and has fewer good signatures is refused from then on. ErrNotFound, or a [*PolicyError] where the publisher has
+// not as many signers.
+func (p *Policy) SetThreshold(publisher string, signers int) error {
+	return p.change(func(c *Policy) error {
+		pub, err := c.publisher(publisher)
+		if err != nil {
+			return err
+		}
+		if pub.Threshold = signers; signers == 1 {
+			pub.Threshold = 0
+		}
+		return nil
+	})
+}
+
+// SetMinVersion says the lowest version of a plugin that is accepted. What is installed and lower is refused from then on.
+// A [*PolicyError] for what is no id or no version.
+func (p *Policy) SetMinVersion(id, version string) error {
+	return p.change(func(c *Policy) error {
+		if c.MinVersions == nil {
+			c.MinVersions = map[string]string{}
+		}
+		c.MinVersions[id] = version
+		return nil
+	})
+}
+
+// RemoveMinVersion accepts every version of a plugin again. ErrNotFound where the policy has no least one.
+func (p *Policy) RemoveMinVersion(id string) error {
+	return p.change(func(c *Policy) error {
+		if _, ok := c.MinVersions[id]; !ok {
+			return fmt.Errorf("a least version of %s: %w", text(id), ErrNotFound)
+		}
+		delete(c.MinVersions, id)
+		return nil
+	})
+}

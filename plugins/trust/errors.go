@@ -9,7 +9,7 @@ import (
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
-// Sentinels, for errors.Is. The first seven are the states of an [*Error], one each.
+// Sentinels, for errors.Is. The first nine are the states of an [*Error], one each.
 var (
 	// ErrUnsigned: there is no signature at all.
 	ErrUnsigned = errors.New("not signed")
@@ -21,6 +21,10 @@ var (
 	ErrNotOwned = errors.New("the publisher does not own this")
 	// ErrRevoked: the key or the artifact is on the policy's list of revoked ones.
 	ErrRevoked = errors.New("revoked")
+	// ErrTooFewSigners: good signatures are there, of fewer signers than the policy wants of the publisher.
+	ErrTooFewSigners = errors.New("signed by too few")
+	// ErrTooOld: the policy wants a higher version of this plugin.
+	ErrTooOld = errors.New("the version is too old")
 	// ErrInternal: the check itself failed. It says nothing about the plugin, and the plugin is not loaded.
 	ErrInternal = errors.New("the check could not be made")
 	// ErrInvalid: the artifact breaks a rule that has nothing to do with who signed it; the step says which.
@@ -56,9 +60,9 @@ const (
 	StepDigests   Step = "digests"   // its bytes are those that its digests name
 	StepFormat    Step = "format"    // its parts are those of a plugin bundle
 	StepSignature Step = "signature" // a signature over its digest verifies
-	StepSigner    Step = "signer"    // who made it is a publisher of the policy and not revoked
+	StepSigner    Step = "signer"    // who made it is a publisher of the policy and not revoked; enough of its signers did
 	StepOwnership Step = "ownership" // the publisher may use this id, these tools, these globals
-	StepManifest  Step = "manifest"  // the manifest has no mistakes
+	StepManifest  Step = "manifest"  // the manifest has no mistakes, and its version is high enough
 	StepABI       Step = "abi"       // this host speaks the plugin's version of the contract
 	StepImports   Step = "imports"   // the wasm imports only what the manifest's permissions grant
 	StepLock      Step = "lock"      // the lock file agrees
@@ -75,6 +79,8 @@ const (
 	StateUnknownSigner    State = "unknown-signer"
 	StateNotOwned         State = "not-owned"
 	StateRevoked          State = "revoked"
+	StateTooFewSigners    State = "too-few-signers"
+	StateTooOld           State = "too-old"
 	StateInternal         State = "internal"
 	StateInvalid          State = "invalid"
 )
@@ -92,6 +98,10 @@ func (s State) sentinel() error {
 		return ErrNotOwned
 	case StateRevoked:
 		return ErrRevoked
+	case StateTooFewSigners:
+		return ErrTooFewSigners
+	case StateTooOld:
+		return ErrTooOld
 	case StateInvalid:
 		return ErrInvalid
 	default:

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/cloister-wasm/cloister/internal/safefile"
+	"github.com/cloister-wasm/cloister/plugins/bundle"
 )
 
 // PolicyVersion is the version of the policy file that this package reads and writes. Others are refused.
@@ -25,6 +26,10 @@ const (
 	MaxOwned = 1000
 	// MaxRevoked bounds each list of what is revoked.
 	MaxRevoked = 10000
+	// MaxMinVersions bounds the plugins of which old versions are refused.
+	MaxMinVersions = 10000
+	// MaxThreshold bounds the signers that a publisher's plugins need: an artifact carries no more signatures.
+	MaxThreshold = bundle.MaxSignatures
 	// MaxProblems is the number of mistakes that are reported at once.
 	MaxProblems = 100
 )
@@ -35,6 +40,9 @@ const (
 type Policy struct {
 	// Publishers are those whose plugins are loaded. No two share a key, an identity, or anything they own.
 	Publishers []Publisher `json:"publishers"`
+	// MinVersions are the lowest versions that are accepted, by the id of the plugin: a registry, or whoever stands before it, can
+	// answer with an old release that is signed as well as the new one. Plugins that are not listed may have any version.
+	MinVersions map[string]string `json:"minVersions,omitempty"`
 	// Revoked is what is not accepted any more, whoever signed it.
 	Revoked Revoked `json:"revoked,omitzero"`
 	// TrustedRoot is a sigstore trusted root (media type application/vnd.dev.sigstore.trustedroot+json;version=0.1), which
@@ -48,6 +56,9 @@ type Policy struct {
 type Publisher struct {
 	// Name is unique, also when case is ignored: letters, digits, and ". _ -" inside, at most 64 bytes.
 	Name string `json:"name"`
+	// Threshold is the number of its signers that must have signed the same artifact, each with a key or an identity of its own;
+	// 0 and 1 mean any one of them.
+	Threshold int `json:"threshold,omitempty"`
 	// Keys are its public keys. A signature by any of them counts.
 	Keys []Key `json:"keys,omitempty"`
 	// Identities are its keyless signers.

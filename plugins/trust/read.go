@@ -25,14 +25,14 @@ func readPolicy(data []byte) (*Policy, problemList) {
 		r.syntax(err)
 		return nil, r.problemList
 	}
-	m, ok := r.object("", v, "version", "publishers", "revoked", "trustedRoot")
+	m, ok := r.object("", v, "version", "publishers", "minVersions", "revoked", "trustedRoot")
 	if !ok {
 		return nil, r.problemList
 	}
 	if !r.version(m["version"]) {
 		return nil, r.problemList // another version's rules are not ours to check
 	}
-	p := &Policy{Publishers: r.publishers(m)}
+	p := &Policy{Publishers: r.publishers(m), MinVersions: r.minVersions(m)}
 	if revoked, ok := m["revoked"]; ok {
 		if m, ok := r.object("/revoked", revoked, "keys", "digests"); ok {
 			p.Revoked.Keys = r.texts("/revoked", m, "keys", MaxRevoked)
@@ -91,8 +91,9 @@ func (r *reader) publishers(m map[string]any) []Publisher {
 	for i, v := range r.list("", m, "publishers", MaxPublishers) {
 		path := at("publishers", i)
 		var p Publisher
-		if m, ok := r.object(path, v, "name", "keys", "identities", "owns"); ok {
+		if m, ok := r.object(path, v, "name", "threshold", "keys", "identities", "owns"); ok {
 			p.Name = r.text(path, m, "name", true)
+			p.Threshold = r.threshold(path, m)
 			p.Keys = r.keys(path, m)
 			p.Identities = r.identities(path, m)
 			p.Owns = r.owns(path, m)

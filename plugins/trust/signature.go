@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	sigstore "github.com/sigstore/sigstore-go/pkg/bundle"
@@ -24,6 +25,7 @@ import (
 // signedBy is a signature that verified, by a publisher of the policy.
 type signedBy struct {
 	publisher int
+	place     int // among the publisher's keys, which come first, and identities
 	signer    Signer
 }
 
@@ -105,7 +107,7 @@ func (c *compiled) keySignature(b *sigstore.Bundle, hint, digest string) (signed
 		return signedBy{}, invalid(err, "%s", because(b, digest, "it does not verify with the key "+key.fingerprint+" of publisher "+name+
 			"; the statement or the signature was changed, or another key made it"))
 	}
-	return signedBy{key.publisher, Signer{Publisher: name, Key: key.fingerprint}}, nil
+	return signedBy{key.publisher, key.place, Signer{Publisher: name, Key: key.fingerprint}}, nil
 }
 
 // because prefers what is wrong with the statement to a general reason. Nothing vouches for the statement then, but it has
@@ -144,8 +146,8 @@ func (c *compiled) keylessSignature(b *sigstore.Bundle, digest string) (signedBy
 	if !known {
 		return signedBy{}, unknown("%s of %s; if you trust it, add the identity to a publisher of the trust policy", text(id.Subject), text(id.Issuer))
 	}
-	name := c.source.Publishers[publisher].Name
-	return signedBy{publisher, Signer{Publisher: name, Issuer: id.Issuer, Subject: id.Subject}}, nil
+	pub := &c.source.Publishers[publisher]
+	return signedBy{publisher, len(pub.Keys) + slices.Index(pub.Identities, id), Signer{Publisher: pub.Name, Issuer: id.Issuer, Subject: id.Subject}}, nil
 }
 
 // checkLeaf refuses certificates in which it could be unclear who they are for, or what a signature means.

@@ -11,12 +11,13 @@ import (
 
 // Verify checks an artifact, whose bounds and digests package bundle has checked, in this order: a signature over its digest
 // verifies → its signer is a publisher of the policy → neither key nor artifact is revoked → the publisher owns the plugin
-// id, the tools and the globals → the manifest is valid → its ABI is spoken here. Errors are an [*Error] with the step and
-// the state.
+// id, the tools and the globals → as many of its signers as its threshold wants have signed → the manifest is valid → its
+// version is not below the policy's least one → its ABI is spoken here. Errors are an [*Error] with the step and the state.
 //
 // With several signatures, the first that passes the checks up to ownership counts: a signature that somebody adds can
-// never make a good artifact bad, nor a bad one good. When none passes, the error is the most telling: internal before
-// revoked, not owned, invalid, unknown.
+// never make a good artifact bad, nor a bad one good. Where a threshold wants more signers than one, [Verified.Signer] is the
+// one that the policy names first, in whatever order the signatures lie. When not enough pass, the error is the most telling:
+// internal before too few, revoked, not owned, invalid, unknown.
 //
 // A nil policy is [ErrNoPolicy]; one with mistakes is [ErrPolicy]. Both are internal errors at the step policy. Verify is
 // safe for concurrent use; the artifact must not change meanwhile. Nothing is looked up in any network.
@@ -81,47 +82,13 @@ func (c *checker) run(ctx context.Context) (*Verified, *Error) {
 	if refused := c.owned(s, claimsOf(m)); refused != nil {
 		return nil, refused
 	}
+	if refused := c.oldEnough(m); refused != nil {
+		return nil, refused
+	}
 	if m.ABI != plugins.ManifestABI {
 		return nil, c.badABI(m.ABI)
 	}
 	return newVerified(c.artifact, m, s.signer), nil
-}
-
-// signer finds the signature that counts.
-func (c *checker) signer(ctx context.Context) (signedBy, *Error) {
-	signatures := c.artifact.Signatures()
-	if len(signatures) == 0 {
-		return signedBy{}, refuse(StepSignature, StateUnsigned, nil, "there is no signature; sign it with cloister plugin sign, or ask the publisher to")
-	}
-	if len(signatures) > bundle.MaxSignatures {
-		return signedBy{}, refuse(StepBounds, StateInvalid, nil, "there are %d signatures, more than %d", len(signatures), bundle.MaxSignatures)
-	}
-	var worst *Error
-	for _, data := range signatures {
-		if err := ctx.Err(); err != nil {
-			return signedBy{}, refuse(StepSignature, StateInternal, err, "the check was stopped: %v", err)
-		}
-		s, refused := c.signature(data, c.artifact.Digest())
-		if refused == nil {
-			refused = c.admit(s)
-		}
-		if refused == nil {
-			return s, nil
-		}
-		if worst == nil || weight[refused.State] > weight[worst.State] {
-			worst = refused
-		}
-	}
-	return signedBy{}, worst
-}
-
-// weight orders refusals by how much they tell.
-var weight = map[State]int{
-	StateUnknownSigner:    1,
-	StateInvalidSignature: 2,
-	StateNotOwned:         3,
-	StateRevoked:          4,
-	StateInternal:         5,
 }
 
 // admit asks whether a signature that verified counts for this artifact.
