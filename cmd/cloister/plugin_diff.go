@@ -27,7 +27,7 @@ func (a *app) pluginDiff() *cobra.Command {
   cloister plugin diff acme.hello registry.example/acme/hello:0.2.0`,
 		Args: exactly(2, "diff takes two plugins, each a FILE, DIR, REF or ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			remote.quiet = asJSON
+			remote.quiet, remote.trust = asJSON, trustFile
 			return pluginFault(cmd.Context(), a.diff(cmd.Context(), args[0], args[1], trustFile, remote, asJSON))
 		},
 		ValidArgsFunction: completePlugins(2),

@@ -30,7 +30,7 @@ func (a *app) pluginInspect() *cobra.Command {
   cloister plugin inspect --json acme.hello | jq .permissions.hosts`,
 		Args: exactly(1, "inspect takes one FILE, DIR, REF or ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			remote.quiet = asJSON
+			remote.quiet, remote.trust = asJSON, trustFile
 			return pluginFault(cmd.Context(), a.inspect(cmd.Context(), args[0], trustFile, remote, asJSON))
 		},
 		ValidArgsFunction: completePlugins(1),

@@ -98,6 +98,7 @@ func (a *app) install(ctx context.Context, f *installFlags, arg, id string) (*in
 	if err != nil {
 		return nil, err
 	}
+	f.remote.signer = policy.SignerOf
 	o, err := a.open(ctx, arg, &f.remote)
 	if err != nil {
 		return nil, err

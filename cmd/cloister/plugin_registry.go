@@ -18,7 +18,10 @@ import (
 // remoteFlags are the flags of commands that speak to registries.
 type remoteFlags struct {
 	plainHTTP bool
-	quiet     bool // no progress
+	quiet     bool   // no progress
+	trust     string // the policy whose signers are looked for first; "": the user's
+	// signer is asked in place of that policy, see bundle.Remote.Signer.
+	signer func(*bundle.Artifact, []byte) string
 }
 
 func (f *remoteFlags) register(cmd *cobra.Command) {
@@ -28,7 +31,12 @@ func (f *remoteFlags) register(cmd *cobra.Command) {
 // open makes the connection's settings. done ends the display of progress.
 func (f *remoteFlags) open(a *app) (r *bundle.Remote, done func()) {
 	t := &transferLine{out: a.stderr}
-	r = &bundle.Remote{PlainHTTP: f.plainHTTP, UserAgent: "cloister/" + readVersion().Version}
+	r = &bundle.Remote{PlainHTTP: f.plainHTTP, UserAgent: "cloister/" + readVersion().Version, Signer: f.signer}
+	if r.Signer == nil {
+		// Without a policy nobody is known. A command that needs one says so itself.
+		p, _, _ := readPolicy(f.trust)
+		r.Signer = p.SignerOf
+	}
 	if !f.quiet {
 		r.Progress = t.show
 	}

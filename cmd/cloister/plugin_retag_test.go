@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cloister-wasm/cloister/plugins/bundle"
 )
 
 // retag makes a registry answer to one tag with what another one names, as whoever may
@@ -34,4 +39,27 @@ func retag(ts *testscript.TestScript, neg bool, args []string) {
 		return out
 	}
 	call(http.MethodPut, args[2], call(http.MethodGet, args[1], nil))
+}
+
+// junk adds signatures to a plugin in a registry that are nobody's, as whoever may write
+// there can: junk REF N.
+func junk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: junk REF N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	r := &bundle.Remote{Signer: func(*bundle.Artifact, []byte) string { return "" }, Credentials: bundle.StaticCredentials("", bundle.Credential{})}
+	pulled, err := r.Pull(context.Background(), args[0])
+	ts.Check(err)
+	for i := range n {
+		a, err := bundle.Build(pulled.Files())
+		ts.Check(err)
+		if a.Digest() != pulled.Digest() {
+			ts.Fatalf("junk: %s instead of %s", a.Digest(), pulled.Digest())
+		}
+		ts.Check(a.AddSignature(fmt.Appendf(nil, `{"mediaType":%q,"junk":%d}`, bundle.SignatureType, i)))
+		_, err = r.Push(context.Background(), args[0], a)
+		ts.Check(err)
+	}
 }

@@ -104,6 +104,9 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, arg string) error {
 	if err != nil {
 		return err
 	}
+	f.remote.signer = func(artifact *bundle.Artifact, signature []byte) string {
+		return policyFor(artifact).SignerOf(artifact, signature)
+	}
 	r := &verifyReport{Name: arg}
 	refused, err := a.check(ctx, f, arg, policyFor, r)
 	if err != nil {

@@ -47,7 +47,9 @@
 // # Registries
 //
 // [Remote] pushes and pulls, with the referrers API and with the tag that stands for it where a registry has none
-// (sha256-DIGEST, as the OCI distribution specification has it). It speaks TLS, and HTTP only to loopback hosts or where
+// (sha256-DIGEST, as the OCI distribution specification has it). Whoever may write to a registry may add signatures to any
+// plugin there: with [Remote.Signer] those of known signers are found among them, within bounds of the work. Waits and calls
+// are bounded ([ErrSlow]). It speaks TLS, and HTTP only to loopback hosts or where
 // [Remote.PlainHTTP] says so. Credentials come from Docker's configuration and its credential helpers.
 //
 // Rough edges: where a registry has no referrers API, two pushes of signatures at the same moment may lose one, since the

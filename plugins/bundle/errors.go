@@ -40,6 +40,8 @@ var (
 	// ErrRegistry goes with StepRegistry: the registry cannot be reached, or answers wrongly. When a context ended, its
 	// error lies below.
 	ErrRegistry = errors.New("the registry cannot be used")
+	// ErrSlow lies below ErrRegistry: the registry kept us waiting for longer than [Remote.IdleTimeout] or [Remote.Timeout].
+	ErrSlow = errors.New("the registry is too slow")
 	// ErrAuth goes with StepRegistry: the registry refuses the credentials, or there are none to be had.
 	ErrAuth = errors.New("the registry refused access")
 )

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	maxRedirects    = 5
-	maxHeaderBytes  = 64 << 10
-	responseTimeout = 60 * time.Second // to the first byte of an answer; the rest is the context's
+	maxRedirects   = 5
+	maxHeaderBytes = 64 << 10
 )
 
 // guard stands between the library and the network. What a registry sends decides where the next request goes: redirects,
@@ -22,6 +21,7 @@ type guard struct {
 	base     *http.Transport
 	registry string
 	plain    bool
+	idle     time.Duration // for each wait, see watch
 }
 
 func newGuard(registry string, plain bool, config *tls.Config) *guard {
@@ -30,13 +30,13 @@ func newGuard(registry string, plain bool, config *tls.Config) *guard {
 		t = usual.Clone()
 	}
 	t.MaxResponseHeaderBytes = maxHeaderBytes
-	t.ResponseHeaderTimeout = responseTimeout
+	t.ResponseHeaderTimeout = DefaultIdleTimeout
 	// Digests are over the bytes as they are; a compressed answer would only be a way to send more than it seems.
 	t.DisableCompression = true
 	if config != nil {
 		t.TLSClientConfig = config.Clone()
 	}
-	return &guard{base: t, registry: registry, plain: plain}
+	return &guard{base: t, registry: registry, plain: plain, idle: DefaultIdleTimeout}
 }
 
 // RoundTrip sends a request unless it must not be sent, and counts the bytes of an upload.
@@ -52,7 +52,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		counted.Body = t.count(req.Body)
 		req = &counted
 	}
-	return g.base.RoundTrip(req)
+	return g.watch(req)
 }
 
 // check refuses HTTP without TLS but to a registry that is spoken to so, and this machine's own services to a registry

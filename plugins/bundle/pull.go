@@ -1,25 +1,22 @@
 package bundle
 
 import (
-	"cmp"
 	"context"
 	"io"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// maxReferrers bounds how many referrers that could be signatures are looked at.
-const maxReferrers = 4 * MaxSignatures
-
 // Pull fetches a plugin by tag or digest, with its signatures: referrers of the type [SignatureType], found with the
 // referrers API or, where a registry has none, with the tag that stands for it. Other referrers are left alone. Nothing is
 // verified but bounds, digests and form, and nothing was written anywhere.
 //
-// A signature that is listed but cannot be fetched, or is over a bound, or is about something else, fails the whole call:
-// otherwise a registry could make a signed plugin look unsigned.
-func (r *Remote) Pull(ctx context.Context, ref string) (*Artifact, error) {
+// Without [Remote.Signer], a signature that is listed but cannot be fetched, or is over a bound, or is about something else,
+// fails the whole call: otherwise a registry could make a signed plugin look unsigned. With it, what is wrong with one referrer
+// keeps nobody from another: whoever may add referrers could make any plugin fail otherwise. Then the call fails if no signature
+// is by a known signer and anything was wrong or left out.
+func (r *Remote) Pull(ctx context.Context, ref string) (a *Artifact, err error) {
 	parsed, err := ParseReference(ref)
 	if err != nil {
 		return nil, err
@@ -29,11 +26,13 @@ func (r *Remote) Pull(ctx context.Context, ref string) (*Artifact, error) {
 		return nil, err
 	}
 	defer s.close()
+	ctx, finish := r.bounded(ctx)
+	defer func() { err = finish(err) }()
 	raw, err := s.fetchManifest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a, err := assemble(raw, digestOf(raw), func(d *descriptor, what string) ([]byte, error) {
+	a, err = assemble(raw, digestOf(raw), func(d *descriptor, what string) ([]byte, error) {
 		return s.fetchBlob(ctx, d, what)
 	}, checkBytes)
 	if err != nil {
@@ -106,86 +105,6 @@ func (s *session) read(body io.ReadCloser, what string, total, most int64) ([]by
 
 func (d *descriptor) oci() ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: d.MediaType, Digest: digest.Digest(d.Digest), Size: d.Size, ArtifactType: d.ArtifactType}
-}
-
-// fetchSignatures fetches all signatures of an artifact, ordered by their manifests' digests, since registries list them
-// in any order.
-func (s *session) fetchSignatures(ctx context.Context, a *Artifact) ([][]byte, error) {
-	manifests, err := s.signatureManifests(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	var out [][]byte
-	for _, m := range manifests {
-		b, err := s.fetchBlob(ctx, &m.Layers[0], "signature")
-		if err != nil {
-			return nil, err
-		}
-		if err := checkBytes(&m.Layers[0], b, "signature"); err != nil {
-			return nil, err
-		}
-		out = append(out, b)
-	}
-	return out, nil
-}
-
-// signatureManifests fetches and checks the OCI manifests of the signatures.
-func (s *session) signatureManifests(ctx context.Context, a *Artifact) ([]*ociManifest, error) {
-	list, err := s.referrers(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	var out []*ociManifest
-	for i := range list {
-		m, err := s.fetchReferrer(ctx, &list[i])
-		if err != nil {
-			return nil, err
-		}
-		if m.ArtifactType != SignatureType && list[i].ArtifactType != SignatureType {
-			continue // the list did not say what it is, and it is something else
-		}
-		if err := checkReferrer(m, a); err != nil {
-			return nil, err
-		}
-		if out = append(out, m); len(out) > MaxSignatures {
-			return nil, fail(ErrBounds, "%s has more than %d signatures; remove those that nobody needs", s.ref, MaxSignatures)
-		}
-	}
-	return out, nil
-}
-
-// referrers lists what may be a signature of the artifact, without doubles. Some registries say nothing about a
-// referrer's type, or name the type of its config, as OCI 1.0 had it; a signature's config is empty.
-func (s *session) referrers(ctx context.Context, a *Artifact) ([]descriptor, error) {
-	var list []descriptor
-	seen := map[string]bool{}
-	subject := describe(typeOCIManifest, a.raw)
-	err := s.repo.Referrers(ctx, subject.oci(), "", func(page []ocispec.Descriptor) error {
-		for _, r := range page {
-			d := descriptor{MediaType: r.MediaType, Digest: r.Digest.String(), Size: r.Size, ArtifactType: r.ArtifactType}
-			switch d.ArtifactType {
-			case SignatureType, typeEmpty, "":
-			default:
-				continue
-			}
-			if d.MediaType != typeOCIManifest && d.ArtifactType != SignatureType || seen[d.Digest] {
-				continue
-			}
-			seen[d.Digest] = true
-			if err := checkDescriptor(&d, "referrer", typeOCIManifest, MaxOCIManifestBytes); err != nil {
-				return err
-			}
-			if list = append(list, d); len(list) > maxReferrers {
-				return fail(ErrBounds, "%s has more than %d referrers that may be signatures", s.ref, maxReferrers)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, registryError(s.ref.Registry, "listing signatures", err)
-	}
-	slices.SortFunc(list, func(a, b descriptor) int { return cmp.Compare(a.Digest, b.Digest) })
-	return list, nil
 }
 
 func (s *session) fetchReferrer(ctx context.Context, d *descriptor) (*ociManifest, error) {

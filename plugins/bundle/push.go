@@ -29,6 +29,8 @@ func (r *Remote) Push(ctx context.Context, ref string, a *Artifact) (digest stri
 		return "", err
 	}
 	defer s.close()
+	ctx, finish := r.bounded(ctx)
+	defer func() { err = finish(err) }()
 	if err := s.pushArtifact(ctx, a); err != nil {
 		return "", err
 	}
@@ -62,13 +64,9 @@ func (s *session) pushSignatures(ctx context.Context, a *Artifact) error {
 	if len(a.signatures) == 0 {
 		return nil
 	}
-	there, err := s.signatureManifests(ctx, a)
+	listed, err := s.signaturesThere(ctx, a)
 	if err != nil {
 		return err
-	}
-	listed := map[string]bool{}
-	for _, m := range there {
-		listed[m.Layers[0].Digest] = true
 	}
 	for _, b := range a.signatures {
 		d := describe(SignatureType, b)
@@ -76,7 +74,7 @@ func (s *session) pushSignatures(ctx context.Context, a *Artifact) error {
 			s.track(OperationPush, "signature", d.Size).end(true)
 			continue
 		}
-		if len(listed) >= MaxSignatures {
+		if s.Signer == nil && len(listed) >= MaxSignatures {
 			return fail(ErrBounds, "%s would have more than %d signatures; remove those that nobody needs", s.ref, MaxSignatures)
 		}
 		listed[d.Digest] = true
@@ -85,6 +83,25 @@ func (s *session) pushSignatures(ctx context.Context, a *Artifact) error {
 		}
 	}
 	return nil
+}
+
+// signaturesThere are the digests of the signatures that the registry has. With [Remote.Signer], what others added keeps nobody
+// from adding his own.
+func (s *session) signaturesThere(ctx context.Context, a *Artifact) (map[string]bool, error) {
+	listed := map[string]bool{}
+	if s.Signer != nil {
+		c := &chooser{session: s, a: a, left: maxLookedBytes}
+		layers, err := c.layers(ctx)
+		for _, d := range layers {
+			listed[d.Digest] = true
+		}
+		return listed, err
+	}
+	there, err := s.signatureManifests(ctx, a)
+	for _, m := range there {
+		listed[m.Layers[0].Digest] = true
+	}
+	return listed, err
 }
 
 func (s *session) pushSignature(ctx context.Context, a *Artifact, b []byte, d *descriptor) error {

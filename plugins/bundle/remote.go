@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
+	"time"
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
@@ -16,7 +17,7 @@ import (
 // then be called concurrently.
 //
 // A registry is not trusted: every answer is bounded, every byte checked against a digest, and a call lasts no longer than
-// its context. Credentials go to the registry and to the token service that it names, never along a redirect to another
+// its context, nor than Timeout, and waits no longer than IdleTimeout for the next bytes ([ErrSlow]). Credentials go to the registry and to the token service that it names, never along a redirect to another
 // host. Errors have StepRegistry where the registry or the way there is at fault, and the other steps as [Read] has them.
 type Remote struct {
 	// PlainHTTP speaks HTTP without TLS. To loopback hosts (localhost, 127.0.0.0/8, ::1) that is so anyway, unless TLS is
@@ -31,6 +32,16 @@ type Remote struct {
 	UserAgent string
 	// Credentials are asked when a registry wants to know who is there; nil means [DockerCredentials].
 	Credentials Credentials
+	// Signer says who made a signature: a text that is another for each signer, and "" for a signature that does not verify, or
+	// by somebody unknown; trust.Policy.SignerOf is made for it. With it, signatures of known signers are found among whatever
+	// others have added to the artifact, and put first: the work is bounded, not the list. Without it, each signature that a
+	// registry lists has to be in order, and there may be [MaxSignatures] at most. It is called on the goroutine that called.
+	Signer func(a *Artifact, signature []byte) string
+	// IdleTimeout bounds each wait: for an answer to begin, for its next bytes, for the registry to take the next bytes of an
+	// upload. 0 means [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// Timeout bounds each call, with all its requests and retries. 0 means [DefaultTimeout].
+	Timeout time.Duration
 
 	// retries is for tests: nil means the library's, five times within about seven seconds.
 	retries retry.Policy
@@ -83,6 +94,9 @@ func (r *Remote) credentials() (Credentials, error) {
 // client makes the chain of clients: the library's login, its retries, our guard, the system's transport.
 func (r *Remote) client(registryName string, creds Credentials) (*auth.Client, *http.Client) {
 	g := newGuard(registryName, r.plain(registryName), r.TLS)
+	if r.IdleTimeout > 0 {
+		g.idle, g.base.ResponseHeaderTimeout = r.IdleTimeout, r.IdleTimeout
+	}
 	policy := r.retries
 	if policy == nil {
 		policy = retry.DefaultPolicy
@@ -117,6 +131,8 @@ func (r *Remote) Resolve(ctx context.Context, ref string) (digest string, err er
 		return "", err
 	}
 	defer s.close()
+	ctx, finish := r.bounded(ctx)
+	defer func() { err = finish(err) }()
 	raw, err := s.fetchManifest(ctx)
 	if err != nil {
 		return "", err
@@ -147,11 +163,12 @@ func (r *Remote) Login(ctx context.Context, registryName, user, password string)
 		return fail(ErrReference, "%v", err)
 	}
 	reg.Client, reg.PlainHTTP = client, r.plain(registryName)
+	ctx, finish := r.bounded(ctx)
 	err = credentials.Login(ctx, libraryStore{creds}, reg, Credential{User: user, Password: password}.auth())
 	if err != nil {
-		return registryError(registryName, "logging in", err)
+		err = registryError(registryName, "logging in", err)
 	}
-	return nil
+	return finish(err)
 }
 
 // Logout forgets the credentials for a registry.
