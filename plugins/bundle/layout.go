@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ type files struct {
 	marker, index []byte
 	blobs         map[string][]byte // by digest
 	total         int64
+	foreign       bool // other tools write it too: a directory
 }
 
 // most is the bound of a file of the layout by its name, or false for a name that a layout of a plugin does not have. A
@@ -101,7 +103,7 @@ func (f *files) artifact() (*Artifact, error) {
 		if e.manifest.Subject == nil {
 			continue
 		}
-		if err := r.signature(a, e.manifest); err != nil {
+		if err := r.signature(a, &e); err != nil {
 			return nil, err
 		}
 	}
@@ -109,6 +111,9 @@ func (f *files) artifact() (*Artifact, error) {
 		if !r.used[digest] {
 			return nil, fail(ErrFormat, "nothing refers to the blob %s; make the file anew", digest)
 		}
+	}
+	if err := f.checkIndexForm(a, entries); err != nil {
+		return nil, err
 	}
 	return a, nil
 }
@@ -124,6 +129,9 @@ func (f *files) checkMarker() error {
 	if m.Version != layoutVersion {
 		return fail(ErrFormat, "the layout has version %q; %s is read", m.Version, layoutVersion)
 	}
+	if !bytes.Equal(f.marker, encode(layoutMarker{layoutVersion})) {
+		return badForm("file oci-layout")
+	}
 	return nil
 }
 
@@ -137,6 +145,7 @@ type layoutEntry struct {
 	digest   string
 	raw      []byte
 	manifest *ociManifest
+	listed   *descriptor // in index.json
 }
 
 // manifests reads what index.json lists: a plugin and signatures, in its order.
@@ -172,7 +181,7 @@ func (r *layoutReader) manifests() ([]layoutEntry, error) {
 		if d.ArtifactType != "" && d.ArtifactType != m.ArtifactType && d.ArtifactType != m.Config.MediaType {
 			return nil, fail(ErrFormat, "index.json says that %s is of type %q, but it is of type %q", d.Digest, d.ArtifactType, m.ArtifactType)
 		}
-		entries = append(entries, layoutEntry{d.Digest, raw, m})
+		entries = append(entries, layoutEntry{d.Digest, raw, m, d})
 	}
 	return entries, nil
 }
@@ -205,7 +214,8 @@ func (r *layoutReader) plugin(entries []layoutEntry) (*Artifact, error) {
 	return assemble(found.raw, found.digest, r.get, checkSize)
 }
 
-func (r *layoutReader) signature(a *Artifact, m *ociManifest) error {
+func (r *layoutReader) signature(a *Artifact, e *layoutEntry) error {
+	m := e.manifest
 	if err := checkReferrer(m, a); err != nil {
 		return err
 	}
@@ -214,6 +224,9 @@ func (r *layoutReader) signature(a *Artifact, m *ociManifest) error {
 	}
 	b, err := r.blob(&m.Layers[0], "signature")
 	if err != nil {
+		return err
+	}
+	if err := checkReferrerForm(a, e, b); err != nil {
 		return err
 	}
 	return a.AddSignature(b)

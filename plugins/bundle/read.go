@@ -52,7 +52,7 @@ func readDir(name string) (*Artifact, error) {
 		return nil, fail(ErrFiles, "%v", err)
 	}
 	defer root.Close()
-	f := &files{}
+	f := &files{foreign: true}
 	for _, dir := range []struct {
 		name  string
 		sub   string // the one directory that it may hold

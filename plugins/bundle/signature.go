@@ -19,9 +19,13 @@ func checkSignature(b []byte) error {
 	if v == nil {
 		return fail(ErrFormat, "a signature is null instead of a Sigstore bundle")
 	}
+	if !onOneLine(b, true) {
+		return badForm("signature")
+	}
 	return nil
 }
 
+// emptyConfig is the config of every signature's OCI manifest.
 var emptyConfig = []byte("{}")
 
 // referrer makes the OCI manifest that ties a signature to its artifact, as cosign 3 writes it, with one difference: the
@@ -83,11 +87,16 @@ func checkReferrer(m *ociManifest, a *Artifact) error {
 	case len(m.Layers) != 1:
 		return fail(ErrFormat, "the %s has %d layers instead of one", what, len(m.Layers))
 	}
-	// Other tools put the two bytes of the empty config into data as well. Nobody reads them here.
+	// Other tools put the two bytes of the empty config into data as well.
 	config := m.Config
-	config.Data = nil
+	if config.Data != nil && *config.Data == base64.StdEncoding.EncodeToString(emptyConfig) {
+		config.Data = nil
+	}
 	if err := checkDescriptor(&config, "signature's config", config.MediaType, maxConfigBytes); err != nil {
 		return err
+	}
+	if config.Digest != digestOf(emptyConfig) {
+		return fail(ErrFormat, "the %s has another config than {}, %s", what, config.Digest)
 	}
 	return checkDescriptor(&m.Layers[0], "signature", SignatureType, MaxSignatureBytes)
 }

@@ -5,19 +5,19 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 )
 
 const (
 	tarBlock = 512
-	// tarRecord is how far other tools fill up the end of a tar, with zeros.
-	tarRecord = 20 * tarBlock
 	// maxTarBytes bounds a tar: the files, each with a header, perhaps one with times before it, and padding.
-	maxTarBytes = maxTotalBytes + (maxBlobs+4)*4*tarBlock + tarRecord
+	maxTarBytes = maxTotalBytes + (maxBlobs+4)*4*tarBlock + 2*tarBlock
 )
 
 // ReadTar reads a bundle from a .cloister file: an uncompressed tar of an OCI image layout. It reads to the end of r, or
 // to the first thing that is wrong: a name that is no part of a layout, links and devices, a file that is there twice, a
-// size over its bound, bytes that do not match their digest, a missing end, anything after the end.
+// size over its bound, bytes that do not match their digest, padding that is not zeros, a missing end, anything after the end,
+// an index or a signature that is written in another form than its own.
 func ReadTar(r io.Reader) (*Artifact, error) {
 	in := &countedReader{r: r, left: maxTarBytes}
 	f, err := readTar(in)
@@ -27,12 +27,32 @@ func ReadTar(r io.Reader) (*Artifact, error) {
 	return f.artifact()
 }
 
+// checksumForm is how a header's checksum is written: the library reads others too, and the sum is not over itself.
+var checksumForm = regexp.MustCompile(`^[0-7]{6}\x00 $`)
+
+const checksumAt = 148
+
 // countedReader counts, ends with ErrBounds, and hides every method but Read, so that nothing is skipped by seeking.
 type countedReader struct {
 	r    io.Reader
 	n    int64
 	left int64
 	err  error // what r failed with, for the difference between a bad disk and a bad file
+
+	padding int64  // so many of the next bytes have to be zeros
+	dirty   bool   // one was not
+	head    []byte // what came after them, up to a block: a header
+}
+
+// next says how much padding there is before the next header.
+func (c *countedReader) next(padding int64) { c.padding, c.head = padding, c.head[:0] }
+
+// look takes note of the bytes between two files, which the library passes over.
+func (c *countedReader) look(p []byte) {
+	zeros := min(c.padding, int64(len(p)))
+	c.padding -= zeros
+	c.dirty = c.dirty || len(bytes.Trim(p[:zeros], "\x00")) > 0
+	c.head = append(c.head, p[zeros:min(int64(len(p)), zeros+int64(tarBlock-len(c.head)))]...)
 }
 
 func (c *countedReader) Read(p []byte) (int, error) {
@@ -46,6 +66,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	c.left -= int64(n)
+	c.look(p[:n])
 	if err != nil && err != io.EOF {
 		var e *Error
 		if !errors.As(err, &e) {
@@ -63,7 +84,11 @@ func readTar(in *countedReader) (*files, error) {
 	var padding int64 // between the end of the last file and the next block
 	for {
 		before := in.n
+		in.next(padding)
 		h, err := tr.Next()
+		if in.dirty {
+			return nil, fail(ErrFormat, "the tar's padding behind a file is not zeros: it was damaged; fetch it again")
+		}
 		if err == io.EOF {
 			if in.n-before != padding+2*tarBlock {
 				return nil, fail(ErrFormat, "the tar ends before its end: it was cut off; fetch it again")
@@ -72,6 +97,9 @@ func readTar(in *countedReader) (*files, error) {
 		}
 		if err != nil {
 			return nil, tarError(in, err)
+		}
+		if !checksumForm.Match(in.head[checksumAt : checksumAt+8]) {
+			return nil, fail(ErrFormat, "the checksum in a header of the tar is not six octal digits, a zero and a blank: it was damaged; fetch it again")
 		}
 		if err := checkHeader(h); err != nil {
 			return nil, err
@@ -129,14 +157,15 @@ func checkHeader(h *tar.Header) error {
 	}
 }
 
-// tarTail wants nothing after the end but zeros up to a whole record.
+// tarTail wants nothing after the end, which is two blocks of zeros. Other tools fill a record up with more of them.
 func tarTail(in *countedReader) error {
-	rest, err := io.ReadAll(io.LimitReader(in, tarRecord+1))
+	rest, err := io.ReadAll(io.LimitReader(in, 1))
 	if err != nil {
 		return tarError(in, err)
 	}
-	if len(rest) > tarRecord || len(bytes.Trim(rest, "\x00")) > 0 {
-		return fail(ErrFormat, "there is something after the end of the tar")
+	if len(rest) > 0 {
+		return fail(ErrFormat, "there is something after the end of the tar, which is two blocks of zeros: fetch it again, or pack it with "+
+			"tar --format=ustar --blocking-factor=1")
 	}
 	return nil
 }

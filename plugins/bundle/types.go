@@ -24,6 +24,7 @@ const (
 const (
 	typeOCIManifest = "application/vnd.oci.image.manifest.v1+json"
 	typeOCIIndex    = "application/vnd.oci.image.index.v1+json"
+	typeOCIConfig   = "application/vnd.oci.image.config.v1+json"
 	typeEmpty       = "application/vnd.oci.empty.v1+json"
 )
 

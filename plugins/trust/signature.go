@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -76,6 +77,9 @@ func readSignature(data []byte) (*sigstore.Bundle, *Error) {
 	if err := b.UnmarshalJSON(data); err != nil {
 		return nil, invalid(err, "it is no sigstore bundle of version 0.3 that can be read")
 	}
+	if !sameValue(&b, data) {
+		return nil, invalid(nil, "it says what it says in another form than the one that sigstore's JSON has; sign with cloister plugin sign, or cosign sign version 3")
+	}
 	envelope := b.GetDsseEnvelope()
 	switch {
 	case b.GetMediaType() != bundle.SignatureType:
@@ -88,6 +92,56 @@ func readSignature(data []byte) (*sigstore.Bundle, *Error) {
 		return nil, invalid(nil, "its envelope has %d signatures and not one", len(envelope.GetSignatures()))
 	}
 	return &b, nil
+}
+
+// sameValue says whether a bundle says in the same writing what it would say when it is written again. The library takes others
+// too: names of members in two writings, base64 with idle bits or in another alphabet, numbers as texts. Copies in which such
+// a form was changed would be as good as the original, and others than it. The order of members, and members that are empty, are
+// each tool's own.
+func sameValue(b *sigstore.Bundle, data []byte) bool {
+	again, err := b.MarshalJSON()
+	if err != nil {
+		return false
+	}
+	was, err := schema.Decode(data)
+	if err != nil {
+		return false
+	}
+	is, err := schema.Decode(again)
+	return err == nil && reflect.DeepEqual(pruned(was), pruned(is))
+}
+
+// pruned is a decoded value without its empty members, nil for one that is empty itself.
+func pruned(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, member := range v {
+			if member = pruned(member); member != nil {
+				out[name] = member
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	case []any:
+		if len(v) > 0 {
+			out := make([]any, len(v))
+			for i := range v {
+				out[i] = pruned(v[i])
+			}
+			return out
+		}
+	case string:
+		if v != "" {
+			return v
+		}
+	default:
+		if v != nil && v != false && v != json.Number("0") {
+			return v
+		}
+	}
+	return nil
 }
 
 // keySignature verifies with the one key of the policy that the hint names. The hint is not signed: a wrong one only makes
