@@ -87,6 +87,7 @@ func TestLoadDirRefuses(t *testing.T) {
 		}, ErrFiles, "more than"},
 		{"manifest with mistakes", `{"abi":1}`, wasm, nil, ErrManifest, ManifestFile},
 		{"not WebAssembly", good, []byte("MZ"), nil, ErrModule, "GOOS=wasip1"},
+		{"sections without end", good, append(tiny("run"), bytes.Repeat([]byte{0, 1, 0}, 2000)...), nil, ErrModule, "more than 1000 sections"},
 		{"component", good, component, nil, ErrModule, "core module"},
 		{"import", good, importing, nil, ErrImport, "host"},
 		{"missing export", good, tiny("ran"), nil, ErrExport, `"run" is not exported`},

@@ -157,6 +157,42 @@ func TestDecodeBoundsTheInput(t *testing.T) {
 	}
 }
 
+// Sections and entries that take a few bytes each cost more than these in memory:
+// 18 MB of empty custom sections took 960 MB and seconds.
+func TestDecodeBoundsCounts(t *testing.T) {
+	empty := sect(secCustom, []byte{0})
+	if _, err := Decode(mod(bytes.Repeat(empty, maxSections))); err != nil {
+		t.Errorf("%d sections: %v", maxSections, err)
+	}
+	many := func(id byte, n int, one ...byte) []byte {
+		return mod(sect(id, slices.Concat(appendU32(nil, uint32(n)), bytes.Repeat(one, n))))
+	}
+	for name, wasm := range map[string][]byte{
+		"sections":  mod(bytes.Repeat(empty, maxSections+1)),
+		"a flood":   mod(bytes.Repeat(empty, 6_000_000)),
+		"types":     many(secType, maxItems+1, 0x60, 0, 0),
+		"imports":   many(secImport, maxItems+1, 0, 0, 0, 0),
+		"functions": many(secFunction, maxItems+1, 0),
+		"tables":    many(secTable, maxItems+1, valFuncRef, 0, 0),
+		"memories":  many(secMemory, maxItems+1, 0, 0),
+		"globals":   many(secGlobal, maxItems+1, I32, 0, opEnd),
+		"exports":   many(secExport, maxItems+1, 0, 0, 0),
+		"bodies":    many(secCode, maxItems+1, 0, 0),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Decode(wasm)
+		runtime.ReadMemStats(&after)
+		var fe *FormatError
+		if !errors.Is(err, ErrBound) || !errors.As(err, &fe) || fe.Offset == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+			t.Errorf("%s: %d bytes allocated for %d bytes of input", name, n, len(wasm))
+		}
+	}
+}
+
 // A declared size must not size an allocation: each of these few bytes declares
 // billions of elements.
 func TestDeclaredSizesAllocateNothing(t *testing.T) {

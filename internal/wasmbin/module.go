@@ -35,8 +35,19 @@ const (
 	KindGlobal
 )
 
-// maxModule bounds the input, in bytes: engines and plugins are a few megabytes.
-const maxModule = 256 << 20
+const (
+	// maxModule bounds the input, in bytes: engines and plugins are a few megabytes.
+	maxModule = 256 << 20
+	// maxSections bounds the sections: there are 12 kinds that come once, and custom
+	// ones, of which debuggers have a few dozen. Each costs more memory than the
+	// three bytes that it takes.
+	maxSections = 1000
+	// maxItems bounds the entries of a section, for the same reason. It is the limit
+	// that the WebAssembly JavaScript interface sets for types, functions, imports,
+	// exports and globals ("Implementation-defined Limits"), so that no module of
+	// any toolchain comes near it.
+	maxItems = 1_000_000
+)
 
 // FuncType is a function signature. Each element is a value type byte (5.3.1).
 type FuncType struct{ Params, Results []byte }
@@ -129,6 +140,10 @@ func Decode(b []byte) (*Module, error) {
 			}
 			order = rank
 		}
+		if len(m.sections) == maxSections {
+			r.fail(ErrBound, "it has more than %d sections", maxSections)
+			break
+		}
 		m.sections = append(m.sections, section{id: id, raw: raw, off: off})
 		if err := m.decodeSection(id, raw, off); err != nil {
 			return nil, err
@@ -162,25 +177,25 @@ func (m *Module) decodeSection(id byte, raw []byte, off int) error {
 	case secImport:
 		m.decodeImports(r)
 	case secFunction:
-		for n := r.count(1); n > 0 && r.err == nil; n-- {
+		for n := r.items(1); n > 0 && r.err == nil; n-- {
 			m.Funcs = append(m.Funcs, r.u32())
 		}
 	case secTable:
-		for n := r.count(3); n > 0 && r.err == nil; n-- {
+		for n := r.items(3); n > 0 && r.err == nil; n-- {
 			m.Tables = append(m.Tables, r.table())
 		}
 	case secMemory:
-		for n := r.count(2); n > 0 && r.err == nil; n-- {
+		for n := r.items(2); n > 0 && r.err == nil; n-- {
 			m.Memories = append(m.Memories, r.limits())
 		}
 	case secGlobal:
 		m.decodeGlobals(r)
 	case secExport:
-		for n := r.count(3); n > 0 && r.err == nil; n-- {
+		for n := r.items(3); n > 0 && r.err == nil; n-- {
 			m.Exports = append(m.Exports, Export{Name: r.name(), Kind: r.byte(), Index: r.u32()})
 		}
 	case secCode:
-		for n := r.count(2); n > 0 && r.err == nil; n-- {
+		for n := r.items(2); n > 0 && r.err == nil; n-- {
 			size := int(r.u32())
 			m.bodyOff = append(m.bodyOff, off+r.pos)
 			m.bodies = append(m.bodies, r.bytes(size))
@@ -198,7 +213,7 @@ func (m *Module) decodeSection(id byte, raw []byte, off int) error {
 }
 
 func (m *Module) decodeTypes(r *reader) {
-	for n := r.count(3); n > 0 && r.err == nil; n-- {
+	for n := r.items(3); n > 0 && r.err == nil; n-- {
 		if c := r.byte(); c != 0x60 && r.err == nil {
 			r.fail(ErrUnsupported, "type form 0x%x", c)
 		}
@@ -208,7 +223,7 @@ func (m *Module) decodeTypes(r *reader) {
 }
 
 func (m *Module) decodeImports(r *reader) {
-	for n := r.count(4); n > 0 && r.err == nil; n-- {
+	for n := r.items(4); n > 0 && r.err == nil; n-- {
 		im := Import{Module: r.name(), Name: r.name(), Kind: r.byte()}
 		switch im.Kind {
 		case KindFunc:
@@ -227,7 +242,7 @@ func (m *Module) decodeImports(r *reader) {
 }
 
 func (m *Module) decodeGlobals(r *reader) {
-	for n := r.count(3); n > 0 && r.err == nil; n-- {
+	for n := r.items(3); n > 0 && r.err == nil; n-- {
 		g := Global{Type: r.valType(), Mutable: r.byte() == 1}
 		for { // constant expression, 3.3.10
 			op := r.instr()

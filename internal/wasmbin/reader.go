@@ -112,6 +112,16 @@ func (r *reader) count(min int) int {
 	return int(n)
 }
 
+// items is count for what Decode keeps an entry of.
+func (r *reader) items(min int) int {
+	n := r.count(min)
+	if n > maxItems {
+		r.fail(ErrBound, "a section has %d entries, more than %d", n, maxItems)
+		return 0
+	}
+	return n
+}
+
 func (r *reader) name() string { return string(r.bytes(int(r.u32()))) }
 
 // appendU32 appends v as unsigned LEB128.
