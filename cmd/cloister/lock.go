@@ -155,7 +155,7 @@ func (a *app) lockStatus(ctx context.Context, f *lockFlags) error {
 	if code == exitOK {
 		return a.write("nothing differs from " + a.stdout.text(s.path) + "\n")
 	}
-	text := lockChangesText(a.stdout, changes) + "\n" + count(len(changes), "difference") + " from " + a.stdout.text(s.path) + "; cloister lock accept takes them\n"
+	text := lockText(a.stdout, changes) + "\n" + count(len(changes), "difference") + " from " + a.stdout.text(s.path) + "; cloister lock accept takes them\n"
 	if err := a.write(text); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (a *app) acceptLock(ctx context.Context, f *lockFlags, ids []string, yes bo
 		return a.write("nothing differs from " + a.stdout.text(s.path) + "\n")
 	}
 	if !f.json {
-		if err := a.write(lockChangesText(a.stdout, changes) + "\n"); err != nil {
+		if err := a.write(lockText(a.stdout, changes) + "\n"); err != nil {
 			return err
 		}
 	}
