@@ -28,7 +28,8 @@
 //
 // Names have one owner. [Conflicts] says which of several plugins must stay out because another one has the id, a tool's
 // name or a global; a plugin under development never takes the place of a signed one. [Compare] says what an update changes,
-// and what of it widens what the plugin may do. A plugin that is replaced goes on for the runs that hold it
+// what of it widens what the plugin may do, and what needs somebody's consent: that, and whatever a model reads or decisions
+// rest on. A plugin that is replaced goes on for the runs that hold it
 // ([Plugin.Hold], [Plugin.Retire]).
 //
 // # Two planes of errors

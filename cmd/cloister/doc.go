@@ -14,6 +14,7 @@
 //	cloister plugin pull|verify|inspect|diff            look at plugins
 //	cloister plugin install|update|list|enable|disable|remove|rollback|generations|gc|repair
 //	cloister trust [list]|add|remove|revoke|check       whose plugins may be loaded
+//	cloister trust threshold|min-version                how many signers, which versions
 //	cloister lock [status]|accept                       what was agreed to
 //	cloister login|logout REGISTRY
 //	cloister engine install|verify|path
