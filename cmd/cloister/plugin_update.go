@@ -14,7 +14,8 @@ import (
 const updateLong = `Looks where plugins were installed from, and installs what is there now. Each
 plugin is checked and asked about as "cloister plugin install" does it. Plugins that
 were installed from files, or by a digest, have nowhere to look; with --all they are
-passed over. One that fails does not keep the others from being updated.`
+passed over. Under a tag that is a version nothing newer comes: cloister plugin
+install takes another one. One that fails does not keep the others from being updated.`
 
 func (a *app) pluginUpdate() *cobra.Command {
 	f, all := &installFlags{}, false
@@ -74,6 +75,10 @@ func (a *app) update(ctx context.Context, f *installFlags, ids []string) error {
 			continue
 		}
 		reports = append(reports, report)
+		if parsed, err := bundle.ParseReference(ref); err == nil && !f.json && report.Status == outcomeUnchanged && parsed.Names(report.Version) {
+			a.complain(fmt.Sprintf("note: the tag %s of %s is this version's own: nothing newer comes under it", parsed.Tag, id),
+				"cloister plugin install REGISTRY/NAME:VERSION installs another version")
+		}
 	}
 	if f.json {
 		if err := a.printJSON(reports); err != nil {

@@ -40,6 +40,14 @@ func TestContradicts(t *testing.T) {
 	}
 }
 
+func TestNames(t *testing.T) {
+	for tag, want := range map[string]bool{"1.2.3_build.7": true, "v1.2.3_build.7": true, "1.2.3": false, "1.2": false, "latest": false, "": false} {
+		if got := (Reference{Tag: tag}).Names("1.2.3+build.7"); got != want {
+			t.Errorf("%s: %v", tag, got)
+		}
+	}
+}
+
 // A tag of another version is refused before anything is sent.
 func TestPushWithAnotherVersionsTag(t *testing.T) {
 	sent := false
