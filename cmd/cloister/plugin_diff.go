@@ -11,9 +11,10 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
-const diffLong = `Shows what changes from one plugin, or version of it, to another: who signed it,
-permissions, tools with their schemas, globals, and whether the code differs. What
-gives the plugin more than it had is marked with "!".
+const diffLong = `Shows what changes from one plugin, or version of it, to another: who signed
+it, permissions, tools with their schemas, globals, and whether the code
+differs. What gives the plugin more than it had is marked with "!", what else
+an update would need consent for with "?".
 
 The exit code is 0 where nothing differs, and 1 where something does.`
 

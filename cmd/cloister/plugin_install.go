@@ -16,19 +16,22 @@ import (
 )
 
 const installLong = `Installs a plugin, or updates it. It is fetched and checked against the trust
-policy: signature, signer, what the signer may own, and the rest, see "cloister
-plugin verify". Then it shows what a person needs to decide, and asks.
+policy: signature, signer, what the signer may own, and the rest, see
+"cloister plugin verify". Then it shows what a person needs to decide, and
+asks.
 
-A new plugin is always asked about. An update is asked about when the plugin gets
-more than it had, when what a model reads of it differs (descriptions, schemas,
-examples, prompts), what a function of a global calls, or what a tool claims about
-itself, and when it is signed by somebody else, is an older version, or another one than the
-tag of REF says. What only narrows, or is other code behind the same manifest, is said and not asked. --yes
-agrees without being asked; without a terminal there is no other way.
+A new plugin is always asked about. An update is asked about where the plugin
+gets more than it had; where what a model reads of it differs (descriptions,
+schemas, examples, prompts), what a function of a global calls, or what a tool
+claims about itself; where it is signed by somebody else, or is an older
+version; and where its version is not the one that the tag of REF says. What
+only narrows, and other code behind the same manifest, is said and not asked.
+--yes agrees without being asked; without a terminal there is no other way.
 
-Then the plugin is compiled, which takes a moment for large ones and refuses code
-that cannot be used. What is installed is written down in the lock file of the
-data folder: from then on the plugin is loaded only as it was agreed to.`
+Then the plugin is compiled, which takes a moment for large ones and refuses
+code that cannot be used. What is installed is written down in the lock file
+of the data folder: from then on the plugin is loaded only as it was agreed
+to.`
 
 // installFlags are the flags of install and update.
 type installFlags struct {

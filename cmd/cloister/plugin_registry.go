@@ -92,10 +92,11 @@ func (a *app) pluginPush() *cobra.Command {
 		Use:   "push FILE|DIR REF",
 		Short: "Send a plugin and its signatures to a registry",
 		Long: `Sends a plugin and its signatures to a registry, and prints the reference by
-digest, which names these bytes and no others. What the registry has already is not
-sent again. A tag that is another version than the plugin's is refused.`,
-		Example: `  cloister plugin push dist/acme.hello-0.1.0.cloister registry.example/acme/hello:0.1.0
-  cloister login registry.example   # first, if the registry wants to know who you are`,
+digest, which names these bytes and no others. What the registry has already
+is not sent again. A tag that is another version than the plugin's is refused.`,
+		Example: `  cloister plugin push dist/acme.hello-0.1.0.cloister \
+      registry.example/acme/hello:0.1.0
+  cloister login registry.example   # first, if it wants to know who you are`,
 		Args: cobra.MatchAll(exactly(2, "push takes a FILE and a REF")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			remote.quiet = asJSON

@@ -13,13 +13,14 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/store"
 )
 
-const rollbackLong = `Returns to an earlier state of what is installed: the one before the current, or
-that of a number that "cloister plugin generations" shows. It shows what changes, and
-asks when a plugin comes back, gets something that it does not have now, or is not what
-it is now in what a model reads of it or what its functions call.
+const rollbackLong = `Returns to an earlier state of what is installed: the one before the current,
+or that of a number that "cloister plugin generations" shows. It shows what
+changes, and asks when a plugin comes back, gets something that it does not
+have now, or is not what it is now in what a model reads of it or what its
+functions call.
 
-Going back grants no trust: a plugin that was revoked meanwhile is refused when it is
-loaded.`
+Going back grants no trust: a plugin that was revoked meanwhile, or is below
+the least version of the trust policy, is refused when it is loaded.`
 
 func (a *app) pluginRollback() *cobra.Command {
 	yes, asJSON := false, false

@@ -12,10 +12,11 @@ import (
 )
 
 const updateLong = `Looks where plugins were installed from, and installs what is there now. Each
-plugin is checked and asked about as "cloister plugin install" does it. Plugins that
-were installed from files, or by a digest, have nowhere to look; with --all they are
-passed over. Under a tag that is a version nothing newer comes: cloister plugin
-install takes another one. One that fails does not keep the others from being updated.`
+plugin is checked and asked about as "cloister plugin install" does it.
+Plugins that were installed from files, or by a digest, have nowhere to look;
+with --all they are passed over. Under a tag that is a version nothing newer
+comes: "cloister plugin install" takes another one. One that fails does not
+keep the others from being updated.`
 
 func (a *app) pluginUpdate() *cobra.Command {
 	f, all := &installFlags{}, false

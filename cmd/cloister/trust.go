@@ -19,14 +19,15 @@ import (
 	"github.com/cloister-wasm/cloister/plugins/trust"
 )
 
-const trustLong = `The trust policy says whose plugins may be loaded, and what each publisher may own:
-ids of plugins, names of tools, globals of cells. Nothing has a default: what is not
-listed is not owned, and without a policy no plugin is installed or loaded.
-It may also want several signers of a publisher, and refuse old versions.
+const trustLong = `The trust policy says whose plugins may be loaded, and what each publisher may
+own: ids of plugins, names of tools, globals of cells. Nothing has a default:
+what is not listed is not owned, and without a policy no plugin is installed
+or loaded. It may also want several signers of a publisher, and refuse old
+versions.
 
-The file is that of --trust, else of CLOISTER_TRUST, else trust.json in this user's
-configuration. A configuration file that --config names may name another with
-plugins.trust.
+The file is that of --trust, else of CLOISTER_TRUST, else trust.json in this
+user's configuration. A configuration file that --config names may name
+another with plugins.trust.
 
 ` + pluginExitHelp
 

@@ -17,10 +17,10 @@ func (a *app) trustThreshold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "threshold PUBLISHER N",
 		Short: "Want several signers for each plugin of a publisher",
-		Long: `Says how many of a publisher's keys and identities must have signed a plugin, so
-that a single stolen key is not enough: 2, of three keys say. 1 means any one of them.
-It holds at installation and at every load: what is installed and has fewer good
-signatures is refused from then on.`,
+		Long: `Says how many of a publisher's keys and identities must have signed a plugin,
+so that a single stolen key is not enough: 2 of three, say. 1 means any one of
+them. It holds at installation and at every load: what is installed and has
+fewer good signatures is refused from then on.`,
 		Example: `  cloister trust add acme --key second.pub
   cloister trust threshold acme 2`,
 		Args: exactly(2, "trust threshold takes a PUBLISHER and a number"),
@@ -43,10 +43,10 @@ func (a *app) trustMinVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "min-version ID VERSION | ID --none",
 		Short: "Refuse old versions of a plugin",
-		Long: `Says the lowest version of a plugin that is accepted. A registry can answer with an
-old release, whose signature is as good as that of a new one: what is lower than
-VERSION is refused, when it is installed and at every load. --none accepts every
-version again.`,
+		Long: `Says the lowest version of a plugin that is accepted. A registry can answer
+with an old release, whose signature is as good as that of a new one: what is
+lower than VERSION is refused, when it is installed and at every load. --none
+accepts every version again.`,
 		Example: `  cloister trust min-version acme.hello 0.2.0
   cloister trust min-version acme.hello --none`,
 		Args: func(_ *cobra.Command, args []string) error {
