@@ -36,13 +36,18 @@
 // holds exactly one plugin and its signatures, and nothing that nobody refers to. In a registry, referrers of other types
 // are left alone; in a file there must be none.
 //
+// What nobody has signed has fixed forms, so that a copy that was damaged or edited is found: the tar's padding and end, the
+// marker, the index, the OCI manifests of signatures and the white space of signatures are as this package writes them, or as
+// cosign and oras do. Left free are times and owners in a tar's headers, the date in a signature's OCI manifest, and, in a
+// directory, the tag in the index. GNU tar fills a file up with zeros unless it is told --blocking-factor=1.
+//
 // Reading says nothing about trust, and does not parse the plugin manifest; [Artifact.Manifest] does.
 //
 // # Errors
 //
 // Every error is an [*Error] with the step that failed and a sentinel: [ErrBounds], [ErrDigest] and [ErrFormat] are about
-// the bundle, in this order; [ErrFiles] about the disk; [ErrReference], [ErrNotFound], [ErrAuth] and [ErrRegistry] about
-// the registry. No error stands for "unsigned": a bundle without signatures is one that was read to its end.
+// the bundle, in this order; [ErrFiles] about the disk; [ErrReference], [ErrTag], [ErrNotFound], [ErrAuth] and [ErrRegistry],
+// with [ErrSlow] below it, about the registry. No error stands for "unsigned": a bundle without signatures is one that was read to its end.
 //
 // # Registries
 //

@@ -60,7 +60,8 @@
 // A sigstore bundle v0.3 with a DSSE envelope that has exactly one signature, over an in-toto statement with exactly one
 // subject, which is the artifact's sha256 digest and nothing else, and the predicate type that cosign sign writes
 // ([PredicateType]). So one signature covers the manifest, the wasm and every other file. An attestation of another type
-// says something about an artifact; it does not say that it may be used, and is refused as a signature.
+// says something about an artifact; it does not say that it may be used, and is refused as a signature. The bundle is in the one
+// writing that sigstore's JSON has, but for the order of members and members that are empty.
 //
 // With a key: ECDSA on P-256 with SHA-256, or pure Ed25519, chosen by the policy's key and never by the signature. The
 // bundle only hints which key to try. Keyless: the certificate chains up to the policy's trusted root; the time of signing
