@@ -31,12 +31,15 @@
 //
 // One reading for each path. Servers and the proxies before them decode once or twice, merge dots, drop path parameters
 // (..;x), narrow wide characters, take backslashes for slashes. A path that one of these readings changes into other
-// segments is refused, and so is invalid UTF-8, in which old decoders find dots. What is left is compared by whole
-// decoded segments and sent as it was written. The query is not part of any rule.
+// segments is refused, and so are encoded slashes and dots, and invalid UTF-8, in which old decoders find dots. What is
+// left is put into the normal form of RFC 3986 (6.2.2): %76 is v. Prefixes are compared with that form by whole segments,
+// and that form is sent, so that a router that does not decode sees what was compared. The query is not part of any rule.
 //
-// Headers and bodies that change the request behind the rules. X-HTTP-Method-Override and X-Original-URL make another
-// method or path of a request; X-Forwarded-For and its kin make the client somebody else; GET and HEAD with a body, and
-// all headers that control the connection, are tools of request smuggling. They are refused, also with "_" for "-".
+// Headers and bodies that change the request behind the rules. X-HTTP-Method-Override, X-Original-URL, X-Backend-Host and
+// WebDAV's Destination make another method, path or host of a request; X-Forwarded-For, Client-IP and their kin make the
+// client somebody else; GET and HEAD with a body, and all headers that control the connection, are tools of request
+// smuggling. They are refused, whole families of names where there are families, also with "_" for "-". A server can
+// give any other name such a meaning: a list is all there is against that.
 //
 // Addresses after the look-up. A name that the plugin's author owns can lead anywhere. Every address of a name has to be
 // public unicast by the IANA registries: one bad address spoils the name. Ranges that IANA has not given out are refused.

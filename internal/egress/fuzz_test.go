@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,13 +92,25 @@ func checkWire(t *testing.T, tg *target, u *url.URL) {
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Fatalf("%s leaves bytes behind the request", tg)
 	}
-	wantPath := u.EscapedPath()
+	wantPath := normalForm(u.EscapedPath())
 	if wantPath == "" {
 		wantPath = "/"
 	}
 	if got.URL.EscapedPath() != wantPath || got.URL.RawQuery != u.RawQuery || !strings.EqualFold(hostOf(got.Host), u.Hostname()) && !sameAddr(hostOf(got.Host), u.Hostname()) {
 		t.Fatalf("the server sees %q of %q, net/url reads %q", got.RequestURI, got.Host, u)
 	}
+}
+
+var encodings = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+
+// normalForm is RFC 3986's in other words: an encoding that decodes to an unreserved character is that character.
+func normalForm(escaped string) string {
+	return encodings.ReplaceAllStringFunc(escaped, func(e string) string {
+		if plain, err := url.PathUnescape(e); err == nil && strings.Contains("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~", plain) {
+			return plain
+		}
+		return strings.ToUpper(e)
+	})
 }
 
 func hostOf(authority string) string { return (&url.URL{Host: authority}).Hostname() }

@@ -6,29 +6,65 @@ import (
 	"unicode/utf8"
 )
 
-// splitPath checks a URL path, which starts with "/", and gives its decoded segments; "/a/" has the segments "a" and "".
-// The second result says what is wrong, and is "" where nothing is.
+// splitPath checks a URL path, which starts with "/", and gives it in the one form in which it is compared and sent, and
+// the segments of that form; "/a/" has the segments "a" and "". The last result says what is wrong, and is "" where
+// nothing is.
 //
 // Servers decode, clean and normalise paths in many ways. A path that any usual way turns into another one is refused:
 // only then does a prefix mean the same here and there.
-func splitPath(path string) (segments []string, problem string) {
+func splitPath(path string) (normal string, segments []string, problem string) {
 	if problem := checkPathBytes(path); problem != "" {
-		return nil, problem
+		return "", nil, problem
 	}
-	segments = strings.Split(path[1:], "/")
+	normal = normalize(path)
+	segments = strings.Split(normal[1:], "/")
 	if len(segments) > 1 && segments[0] == "" {
-		return nil, "the path starts with two slashes, which some servers read as another host"
+		return "", nil, "the path starts with two slashes, which some servers read as another host"
 	}
-	for i, s := range segments {
+	for _, s := range segments {
 		if strings.IndexByte(s, '%') >= 0 {
 			s = decode(s)
-			segments[i] = s
 		}
 		if problem := checkSegment(s); problem != "" {
-			return nil, problem
+			return "", nil, problem
 		}
 	}
-	return segments, ""
+	if strings.Contains(normal, encodedDot) {
+		return "", nil, "the path has an encoded dot; write the dot itself"
+	}
+	return normal, segments, ""
+}
+
+// encodedDot is how normalize leaves one. Nobody has a reason to write it, and it is half of a way out of a folder.
+const encodedDot = "%2E"
+
+// normalize undoes the percent encoding of characters that do not need it, dots apart, and writes the others with capital
+// digits: RFC 3986, 6.2.2.1 and 6.2.2.2. What is equivalent for every server gets one form. An encoded reserved character is
+// not equivalent to the plain one, ";" starts parameters and %3B does not: these stay, and are not equal here either.
+// checkPathBytes has found the encodings to be whole.
+func normalize(path string) string {
+	if strings.IndexByte(path, '%') < 0 {
+		return path
+	}
+	const digits = "0123456789ABCDEF"
+	var out strings.Builder
+	out.Grow(len(path))
+	for i := 0; i < len(path); i++ {
+		if path[i] != '%' {
+			out.WriteByte(path[i])
+			continue
+		}
+		high, low := unhex(path[i+1]), unhex(path[i+2])
+		if b := byte(high<<4 | low); isAlpha(b) || isDigit(b) || b == '-' || b == '_' || b == '~' {
+			out.WriteByte(b)
+		} else {
+			out.WriteByte('%')
+			out.WriteByte(digits[high])
+			out.WriteByte(digits[low])
+		}
+		i += 2
+	}
+	return out.String()
 }
 
 // checkPathBytes holds the raw path to the characters of RFC 3986 and whole percent encodings.

@@ -117,65 +117,6 @@ func (h *hop) fillHeaders(r *Request) error {
 	return nil
 }
 
-// refusedHeaders control the connection, or change what the server takes for the host, the method or the path.
-var refusedHeaders = map[string]string{
-	"host":                   "the host is that of the address",
-	"connection":             hopByHop,
-	"keep-alive":             hopByHop,
-	"transfer-encoding":      hopByHop,
-	"te":                     hopByHop,
-	"trailer":                hopByHop,
-	"upgrade":                hopByHop,
-	"http2-settings":         hopByHop,
-	"expect":                 hopByHop,
-	"content-length":         "the length is that of the body",
-	"accept-encoding":        "the host asks for plain content",
-	"forwarded":              aboutClient,
-	"via":                    aboutClient,
-	"x-real-ip":              aboutClient,
-	"x-client-ip":            aboutClient,
-	"true-client-ip":         aboutClient,
-	"cf-connecting-ip":       aboutClient,
-	"x-http-method":          override,
-	"x-http-method-override": override,
-	"x-method-override":      override,
-	"x-original-url":         override,
-	"x-original-uri":         override,
-	"x-rewrite-url":          override,
-	"x-host":                 override,
-}
-
-const (
-	hopByHop    = "it controls the connection, which is the host's"
-	aboutClient = "it says who the client is, which is not the plugin's to say"
-	override    = "it changes the request behind the permissions; put it into method and url"
-)
-
-// checkHeaderName holds a name to RFC 9110's tokens and refuses those that are not the plugin's. CGI reads "_" as "-",
-// so the comparison does too.
-func checkHeaderName(name string) string {
-	if name == "" || len(name) > maxHeaderName {
-		return "a name has 1 to 128 bytes"
-	}
-	for i := range len(name) {
-		if b := name[i]; !isAlpha(b) && !isDigit(b) && strings.IndexByte("!#$%&'*+-.^_`|~", b) < 0 {
-			return "a name has letters, digits and hyphens only"
-		}
-	}
-	plain := strings.ReplaceAll(strings.ToLower(name), "_", "-")
-	why := refusedHeaders[plain]
-	switch {
-	case strings.HasPrefix(plain, "proxy-"):
-		why = hopByHop
-	case strings.HasPrefix(plain, "x-forwarded-"):
-		why = aboutClient
-	}
-	if why != "" {
-		return "this header is refused: " + why
-	}
-	return ""
-}
-
 // checkHeaderValue holds a value to printable ASCII and tabs.
 func checkHeaderValue(value string) string {
 	for i := range len(value) {

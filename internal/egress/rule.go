@@ -27,7 +27,8 @@ type Rule struct {
 	// Methods are upper-case; none means GET and HEAD. CONNECT, TRACE and TRACK cannot be allowed.
 	Methods []string
 	// Paths are prefixes of whole segments; none means every path. "/repos" allows /repos and what is below, "/repos/"
-	// only what is below. They are compared with the decoded path, and are case-sensitive.
+	// only what is below. Path and prefix are compared in one form, in which no character is percent-encoded that need
+	// not be, and are case-sensitive.
 	Paths []string
 	// Insecure allows http beside https.
 	Insecure bool
@@ -169,7 +170,7 @@ func parsePrefix(p string) (segments []string, problem string) {
 	case strings.ContainsAny(p, "?#"):
 		return nil, "a path prefix has no query and no fragment"
 	}
-	if segments, problem = splitPath(p); problem != "" {
+	if _, segments, problem = splitPath(p); problem != "" {
 		return nil, problem
 	}
 	if slices.Contains(segments[:len(segments)-1], "") {

@@ -16,8 +16,8 @@ type target struct {
 	https    bool
 	host     hostname
 	port     uint16
-	path     string   // as it is sent, starts with "/"
-	segments []string // decoded
+	path     string   // as it is sent and compared, starts with "/"; see normalize
+	segments []string // of path
 	query    string   // with its "?", or ""
 }
 
@@ -94,7 +94,7 @@ func parseTarget(s string) (*target, string) {
 	if t.path == "" {
 		t.path = "/"
 	}
-	if t.segments, problem = splitPath(t.path); problem != "" {
+	if t.path, t.segments, problem = splitPath(t.path); problem != "" {
 		return nil, problem
 	}
 	return t, ""
