@@ -235,7 +235,7 @@ func (s *issueServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestIssuesAgainstAServer runs the program of the example against a server, through the
-// namespace, the host's HTTP and a secret that the plugin never sees.
+// namespace, the host's HTTP and a secret that the plugin is not given.
 func TestIssuesAgainstAServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a module written in Go takes seconds to become native")
@@ -253,6 +253,7 @@ func TestIssuesAgainstAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest["permissions"].(object)["hosts"] = []object{{"host": strings.TrimPrefix(server.URL, "http://"), "insecure": true, "methods": []string{"GET", "POST", "PATCH"}, "paths": []string{"/repos/"}}}
+	manifest["permissions"].(object)["secrets"] = []object{{"name": "token", "hosts": []string{strings.TrimPrefix(server.URL, "http://")}}}
 	var err error
 	if files.Manifest, err = json.Marshal(manifest); err != nil {
 		t.Fatal(err)

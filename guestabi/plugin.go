@@ -173,9 +173,13 @@ type HTTPRequest struct {
 	// Method is "GET" if it is empty.
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url"`
-	// Headers are single values; the host refuses those that control the connection.
+	// Headers are single values; the host refuses those that control the connection, that say who the client is, and that
+	// change the request's host, path or method on the server's side.
 	Headers map[string]string `json:"headers,omitempty"`
-	// SecretHeaders are headers that the host fills in: the plugin never holds the secret.
+	// SecretHeaders are headers that the host fills in, so that the plugin does not need the secret. Each goes to the hosts that
+	// permissions.secrets of the manifest names with it, over https (http within the host's machine only); for any other URL the
+	// request is refused with "not_allowed". A redirect to another origin does not get it. With one, Range and other headers
+	// that ask for a part of the answer are left out.
 	SecretHeaders map[string]SecretHeader `json:"secretHeaders,omitempty"`
 	// Body is text, or base64 (standard, padded) where BodyBase64 is true.
 	Body       string `json:"body,omitempty"`
@@ -186,7 +190,7 @@ type HTTPRequest struct {
 
 // SecretHeader is the value of a header with a secret in it.
 type SecretHeader struct {
-	// Secret is an entry of permissions.secrets.
+	// Secret is the name of an entry of permissions.secrets.
 	Secret string `json:"secret"`
 	// Prefix stands before the secret, such as "Bearer ".
 	Prefix string `json:"prefix,omitempty"`

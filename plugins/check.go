@@ -48,6 +48,7 @@ func parseManifest(data []byte, shape func() (*schema.Schema, error), c checker)
 	if err := schema.DecodeInto(data, &m, nil); err != nil {
 		return nil, syntaxMistake(err)
 	}
+	m.Permissions.bindSecrets()
 	return &m, nil
 }
 
@@ -148,7 +149,10 @@ var suggestions = map[string]string{
 	"/tools/*/examples/* required":    `an example has "input", and "output" if you like`,
 	"/permissions/hosts/* required":   `write "host": a name such as "api.example.com"`,
 	"/permissions/config/*":           `start with a letter and go on with letters, digits, _, . or -, for example "api.region"`,
-	"/permissions/secrets/*":          `start with a letter and go on with letters, digits, _, . or -, for example "github-token"`,
+	"/permissions/secrets/*":          `write {"name": "github-token", "hosts": ["api.github.com"]}`,
+	"/permissions/secrets/* required": `write {"name": "github-token", "hosts": ["api.github.com"]}`,
+	"/permissions/secrets/*/name":     `start with a letter and go on with letters, digits, _, . or -, for example "github-token"`,
+	"/permissions/secrets/*/hosts":    `name the hosts that it may be sent to, entries of permissions.hosts or below them`,
 	"/permissions/tools/*":            `write a catalog id such as "cloister:acme.hello:greet", or the name of one of the host's own tools`,
 	"/namespaces":                     "a plugin has at most 32 namespaces",
 	"/namespaces/*/id":                `write lower-case letters, digits and single hyphens, for example "github-issues"`,

@@ -33,9 +33,8 @@ func (c *checker) permissions(m map[string]any) {
 			c.host("/permissions/hosts/"+strconv.Itoa(i), h)
 		}
 	}
-	if len(hosts) == 0 && len(stringsOf(p["secrets"])) > 0 {
-		c.add("/permissions/secrets", "add the hosts whose requests they are for, or remove them", "secrets go into HTTP requests, and no host is allowed")
-	}
+	secrets, _ := p["secrets"].([]any)
+	c.secrets(secrets, hosts)
 	id, _ := m["id"].(string)
 	for i, name := range stringsOf(p["tools"]) {
 		if id != "" && strings.HasPrefix(name, "cloister:"+id+":") {

@@ -14,7 +14,7 @@ func base() map[string]any {
 		"abi": ManifestABI, "id": "acme.issues", "version": "1.0.0", "description": "Issues.",
 		"permissions": map[string]any{
 			"hosts":  []any{map[string]any{"host": "api.example.com", "methods": []any{"GET", "POST"}, "paths": []any{"/repos/"}}, map[string]any{"host": "*.cdn.example.com"}},
-			"config": []any{"owner"}, "secrets": []any{"token"}, "tools": []any{"send"}, "timeoutMs": 1000,
+			"config": []any{"owner"}, "secrets": []any{secret("token", "api.example.com")}, "tools": []any{"send"}, "timeoutMs": 1000,
 		},
 		"namespaces": []any{map[string]any{"id": "issues", "globalName": "Issues", "description": "x", "requiredToolNames": []any{"list"},
 			"scope": map[string]any{"list": map[string]any{"$tool": "list"}}}},
@@ -23,6 +23,10 @@ func base() map[string]any {
 			map[string]any{"name": "close", "description": "Closes.", "parameters": map[string]any{"type": "object"}, "approval": "always"},
 		},
 	}
+}
+
+func secret(name string, hosts ...any) map[string]any {
+	return map[string]any{"name": name, "hosts": hosts}
 }
 
 func TestCompare(t *testing.T) {
@@ -60,8 +64,11 @@ func TestCompare(t *testing.T) {
 		{"narrower path", func(m map[string]any) { host(m, 0)["paths"] = []any{"/repos/acme"} }, []string{"  /permissions/hosts/api.example.com: It may no longer"}},
 		{"path that only begins alike", func(m map[string]any) { host(m, 0)["paths"] = []any{"/repos-secret/"} },
 			[]string{"+ /permissions/hosts/api.example.com: It may now", "  /permissions/hosts/api.example.com: It may no longer"}},
-		{"another port", func(m map[string]any) { host(m, 0)["host"] = "api.example.com:8443" },
-			[]string{"+ /permissions/hosts/api.example.com:8443: It may now", "  /permissions/hosts/api.example.com: It may no longer"}},
+		{"another port", func(m map[string]any) {
+			host(m, 0)["host"] = "api.example.com:8443"
+			perm(m)["secrets"] = []any{secret("token", "api.example.com:8443")}
+		}, []string{"+ /permissions/hosts/api.example.com:8443: It may now", "  /permissions/hosts/api.example.com: It may no longer",
+			"+ /permissions/secrets/token: The secret token may be sent to api.example.com:8443, before it was api.example.com."}},
 		{"insecure", func(m map[string]any) { host(m, 0)["insecure"] = true },
 			[]string{"+ /permissions/hosts/api.example.com: It may now send GET and POST requests to api.example.com, to paths that start with /repos/, over https, or http, which anybody on the way can read and change."}},
 		{"entries in another order", func(m map[string]any) {
@@ -70,8 +77,16 @@ func TestCompare(t *testing.T) {
 		}, nil},
 		{"config", func(m map[string]any) { perm(m)["config"] = []any{"region"} },
 			[]string{"+ /permissions/config/region: It may now read the configuration key region.", "  /permissions/config/owner: It may no longer read the configuration key owner."}},
-		{"secret", func(m map[string]any) { perm(m)["secrets"] = []any{"token", "admin-token"} },
-			[]string{"+ /permissions/secrets/admin-token: It may now have the host put the secret into its requests: admin-token."}},
+		{"secret", func(m map[string]any) {
+			perm(m)["secrets"] = []any{secret("token", "api.example.com"), secret("admin-token", "api.example.com", "*.cdn.example.com")}
+		},
+			[]string{"+ /permissions/secrets/admin-token: It may now have the secret admin-token sent to api.example.com and every host below cdn.example.com."}},
+		{"host of a secret", func(m map[string]any) {
+			perm(m)["secrets"] = []any{secret("token", "api.example.com", "a.cdn.example.com")}
+		},
+			[]string{"+ /permissions/secrets/token: The secret token may be sent to api.example.com and a.cdn.example.com, before it was api.example.com."}},
+		{"another host of a secret", func(m map[string]any) { perm(m)["secrets"] = []any{secret("token", "*.cdn.example.com")} },
+			[]string{"+ /permissions/secrets/token: The secret token may be sent to every host below cdn.example.com, before it was api.example.com."}},
 		{"kv", func(m map[string]any) { perm(m)["kv"] = true }, []string{"+ /permissions/kv: It may now keep entries in a store."}},
 		{"tool to call", func(m map[string]any) { perm(m)["tools"] = []any{"send", "cloister:core:exec"} }, []string{"+ /permissions/tools/cloister:core:exec: It may now call the tool cloister:core:exec."}},
 		{"memory", func(m map[string]any) { perm(m)["memoryBytes"] = 128 << 20 }, []string{"+ /permissions/memoryBytes: An instance may have 128 MiB of memory, before it was 64 MiB."}},
@@ -180,7 +195,7 @@ func TestInWords(t *testing.T) {
 	want := []string{
 		"It may send GET and POST requests to api.example.com, to paths that start with /repos/, over https only.",
 		"It may send GET and HEAD requests to every host below cdn.example.com over https only.",
-		"It may have the host put the secret token into headers of those requests, without seeing it.",
+		"It may have the secret token sent to api.example.com, in headers of its requests; whoever runs that host gets it and may pass it on, to the plugin too.",
 		"It may call the tool send by itself, under this host's policy.",
 		"It may read the configuration key owner.",
 		"A call may take 1s.",
@@ -188,9 +203,10 @@ func TestInWords(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = Permissions{Config: []string{"a", "b", "c"}, Secrets: []string{"x", "y"}, KV: true, MemoryBytes: 3 << 20}.InWords()
+	got = Permissions{Config: []string{"a", "b", "c"}, Secrets: []SecretPermission{{"x", []string{"a.example"}}, {"y", []string{"a.example", "*.b.example"}}}, KV: true, MemoryBytes: 3 << 20}.InWords()
 	want = []string{
-		"It may have the host put the secrets x and y into headers of those requests, without seeing them.",
+		"It may have the secret x sent to a.example, in headers of its requests; whoever runs that host gets it and may pass it on, to the plugin too.",
+		"It may have the secret y sent to a.example and every host below b.example, in headers of its requests; whoever runs one of them gets it and may pass it on, to the plugin too.",
 		"It may read the configuration keys a, b and c.",
 		"It may keep entries in a store of its own, apart for each session.",
 		"An instance may have 3 MiB of memory.",

@@ -11,7 +11,7 @@ import (
 func (c *comparison) permissions(before, after *Permissions) {
 	c.hosts(before.Hosts, after.Hosts)
 	c.names("/permissions/config", "read the configuration key", before.Config, after.Config)
-	c.names("/permissions/secrets", "have the host put the secret into its requests:", before.Secrets, after.Secrets)
+	c.secrets(before, after)
 	if before.KV != after.KV {
 		c.add("permissions", "/permissions/kv", yes(before.KV), yes(after.KV), after.KV, "It may %s keep entries in a store.", now(after.KV))
 	}
@@ -64,6 +64,35 @@ func (c *comparison) names(path, what string, before, after []string) {
 			c.add("permissions", path+"/"+n, n, "", false, "It may no longer %s %s.", what, n)
 		}
 	}
+}
+
+// secrets compares which secrets go where.
+func (c *comparison) secrets(before, after *Permissions) {
+	const path = "/permissions/secrets/"
+	for _, s := range after.Secrets {
+		is := hostsInWords(s.Hosts)
+		was, there := before.secret(s.Name)
+		if !there {
+			c.add("permissions", path+s.Name, "", is, true, "It may now have the secret %s sent to %s.", s.Name, is)
+			continue
+		}
+		more, fewer := !coveredHosts(was.Hosts, s.Hosts), !coveredHosts(s.Hosts, was.Hosts)
+		if more || fewer {
+			c.add("permissions", path+s.Name, hostsInWords(was.Hosts), is, more, "The secret %s may be sent to %s, before it was %s.", s.Name, is, hostsInWords(was.Hosts))
+		}
+	}
+	for _, s := range before.Secrets {
+		if _, there := after.secret(s.Name); !there {
+			c.add("permissions", path+s.Name, hostsInWords(s.Hosts), "", false, "It may no longer have the secret %s sent anywhere.", s.Name)
+		}
+	}
+}
+
+// coveredHosts says whether each of hosts is one of list, or below it.
+func coveredHosts(list, hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(h string) bool {
+		return !slices.ContainsFunc(list, func(o string) bool { return hostCovers(o, h) })
+	})
 }
 
 // hosts compares what requests are allowed, not how the entries are cut.

@@ -56,9 +56,14 @@
 //	http                        permissions.hosts: hosts, methods, path prefixes; [HTTPOptions] for the rest
 //	call_tool                   permissions.tools: other tools of the run, through [Env] and the run's policy
 //
-// permissions.secrets are names that http may refer to: the host puts the value of [Services.Secrets] into a header. The
-// plugin never holds it, and what a server sends back is searched for it. No request leaves for an address that is not
-// public unless the operator allows it, whatever the name resolves to, on the first hop as on a redirect.
+// permissions.secrets are names that http may refer to, each with the hosts that it is for: the host puts the value of
+// [Services.Secrets] into a header. It goes to those hosts alone, over https, or over http to a server on this machine where the
+// host's entry says insecure; a redirect to another origin does not get it. The plugin is not given it, and what the server
+// answers is searched for it; of such an answer no part can be asked for. A server that writes it in another way can give it to
+// the plugin all the same: consent to a secret is consent to the hosts that are named with it.
+//
+// No request leaves for an address that is not public unless the operator allows it, whatever the name resolves to, on the
+// first hop as on a redirect.
 //
 // Requests and answers are the structs of package guestabi, in JSON. A request that is malformed, has an unknown member or
 // is of a newer version, or asks for something that is not granted, gets an error that the plugin can handle: a message that

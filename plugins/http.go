@@ -13,10 +13,6 @@ import (
 	"github.com/cloister-wasm/cloister/internal/egress"
 )
 
-// minSecretBytes is the shortest secret that is used. Secrets are taken out of answers, so a plugin that lets a server echo
-// guesses sees which of them is one: there must be too many to guess.
-const minSecretBytes = 8
-
 // httpClient makes the requests of one plugin.
 type httpClient struct {
 	client *egress.Client
@@ -74,25 +70,27 @@ func requestBody(req *guestabi.HTTPRequest) ([]byte, *guestabi.PluginFailure) {
 	return body, nil
 }
 
-// secrets resolves the secrets of a request: declared names only.
+// secrets resolves the secrets of a request: declared names only, each for the hosts that the manifest gives it. Whether the
+// request goes to one of them is for the package that reads its address.
 func (b *broker) secrets(ctx context.Context, headers map[string]guestabi.SecretHeader) (map[string]egress.Secret, *guestabi.PluginFailure) {
 	out := make(map[string]egress.Secret, len(headers))
 	for _, header := range sortedNames(headers) {
 		name := headers[header].Secret
-		if !slices.Contains(b.perms.Secrets, name) {
-			return nil, notGranted("secret", "secrets", name, b.perms.Secrets)
+		granted, ok := b.perms.secret(name)
+		if !ok {
+			return nil, notGranted("secret", "secrets", name, b.perms.secretNames())
 		}
 		if b.services.Secrets == nil {
 			return nil, failure(CodeUnavailable, fmt.Sprintf("this host keeps no secrets; ask its operator to set %q", name))
 		}
 		value, err := b.services.Secrets(ctx, b.plugin, name)
-		switch {
-		case err != nil || value == "":
+		if err != nil || value == "" {
 			return nil, failure(CodeUnavailable, fmt.Sprintf("the secret %q is not to be had; ask the host's operator to set it", name))
-		case len(value) < minSecretBytes:
-			return nil, failure(CodeUnavailable, fmt.Sprintf("the secret %q is too short to be kept secret; ask the host's operator for one of %d bytes at least", name, minSecretBytes))
 		}
-		out[header] = egress.Secret{Value: value, Prefix: headers[header].Prefix}
+		if part := egress.Guessable(value); part != "" {
+			return nil, failure(CodeUnavailable, fmt.Sprintf("the %s %q is too short to be kept secret; ask the host's operator for one of %d bytes at least", part, name, egress.MinSecretBytes))
+		}
+		out[header] = egress.Secret{Value: value, Prefix: headers[header].Prefix, Hosts: granted.Hosts}
 	}
 	return out, nil
 }

@@ -61,6 +61,8 @@ func httpPlugin(t *testing.T, host string, change func(*LoadOptions)) *Instance 
 			return testSecret, nil
 		case "short":
 			return "abc", nil
+		case "basic":
+			return base64.StdEncoding.EncodeToString([]byte("somebody:abc")), nil
 		}
 		return "", errors.New("vault at 10.0.0.7 says: no such secret")
 	}
@@ -69,7 +71,7 @@ func httpPlugin(t *testing.T, host string, change func(*LoadOptions)) *Instance 
 	}
 	perms := map[string]any{
 		"hosts":   []any{map[string]any{"host": host, "methods": []any{"GET", "POST"}, "paths": []any{"/repos"}, "insecure": true}},
-		"secrets": []any{"token", "short", "missing"},
+		"secrets": []any{"token", "short", "basic", "missing"},
 	}
 	return instanceOf(t, forwards(t, o, perms, guestabi.HostHTTP), nil)
 }
@@ -117,6 +119,7 @@ func TestHTTP(t *testing.T) {
 		{"large", request("/repos/large", ""), "!too_large: "},
 		{"other host", `{"abi":1,"url":"http://localhost/repos/a"}`, "!not_allowed: "},
 		{"short secret", request("/repos/a", auth("short")), `!unavailable: the secret "short" is too short`},
+		{"short password", request("/repos/a", auth("basic")), `!unavailable: the password in the secret "basic" is too short`},
 		{"missing secret", request("/repos/a", auth("missing")), `!unavailable: the secret "missing" is not to be had; ask the host's operator to set it`},
 		{"foreign secret", request("/repos/a", auth("aws")), `!not_granted: the secret "aws"`},
 		{"secret behind a line break", request("/repos/a", `,"secretHeaders":{"x":{"secret":"token","prefix":"a\r\nb: "}}`), "!invalid_input: "},
@@ -140,5 +143,29 @@ func TestHTTPPrivateAddresses(t *testing.T) {
 	got := ask(t, i, guestabi.HostHTTP, `{"abi":1,"url":"http://`+host+`/repos/a"}`)
 	if !strings.HasPrefix(got, "!address_refused: ") || len(*hits) != 0 {
 		t.Errorf("http = %s, the server saw %q", got, *hits)
+	}
+}
+
+// A secret goes to the hosts that the manifest gives it, not to whatever other host the plugin may ask.
+func TestSecretsGoToTheirHosts(t *testing.T) {
+	theirs, hits := server(t)
+	others, strays := server(t)
+	o := devOptions()
+	o.Services.HTTP = &HTTPOptions{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	o.Services.Secrets = func(context.Context, string, string) (string, error) { return testSecret, nil }
+	permitted := func(host string) map[string]any { return map[string]any{"host": host, "insecure": true} }
+	i := instanceOf(t, forwards(t, o, map[string]any{"hosts": []any{permitted(theirs), permitted(others)}, "secrets": []any{secret("token", theirs)}}, guestabi.HostHTTP), nil)
+	get := func(host, more string) string {
+		return ask(t, i, guestabi.HostHTTP, `{"abi":1,"url":"http://`+host+`/repos/a"`+more+`}`)
+	}
+	const auth = `,"secretHeaders":{"authorization":{"secret":"token"}}`
+	if got := get(theirs, auth); !strings.HasPrefix(got, `{"status":200`) || len(*hits) != 1 || !strings.Contains((*hits)[0], testSecret) {
+		t.Errorf("its own host: %s, the server saw %q", got, *hits)
+	}
+	if got, want := get(others, auth), "!not_allowed: the plugin's permissions do not allow this request: secret: that of the header \"authorization\" is not for "+others; !strings.HasPrefix(got, want) || len(*strays) != 0 {
+		t.Errorf("another host: %s, the server saw %q", got, *strays)
+	}
+	if got := get(others, ""); !strings.HasPrefix(got, `{"status":200`) {
+		t.Errorf("another host without the secret: %s", got)
 	}
 }

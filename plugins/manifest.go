@@ -137,8 +137,8 @@ type Permissions struct {
 	Hosts []HostPermission `json:"hosts,omitempty"`
 	// Config are the keys of configuration that it may read.
 	Config []string `json:"config,omitempty"`
-	// Secrets are names of secrets that the host puts into headers of its requests.
-	Secrets []string `json:"secrets,omitempty"`
+	// Secrets are what the host puts into headers of its requests, each for the hosts that it names.
+	Secrets []SecretPermission `json:"secrets,omitempty"`
 	// KV gives it a key-value store, kept apart for each session.
 	KV bool `json:"kv,omitempty"`
 	// Tools are the ids, or names within the catalog's core, of tools that it may call itself.

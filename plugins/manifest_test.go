@@ -71,6 +71,16 @@ func TestManifestMistakes(t *testing.T) {
 	perms := func(key string, v any) func(map[string]any) {
 		return func(m map[string]any) { m["permissions"] = map[string]any{key: v} }
 	}
+	// secrets asks for some, with permission to ask some hosts.
+	secrets := func(hosts []any, list ...any) func(map[string]any) {
+		return func(m map[string]any) {
+			permitted := make([]any, len(hosts))
+			for i, h := range hosts {
+				permitted[i] = map[string]any{"host": h, "paths": []any{fmt.Sprint("/", i)}}
+			}
+			m["permissions"] = map[string]any{"hosts": permitted, "secrets": list}
+		}
+	}
 	// space adds a namespace.
 	space := func(change func(n map[string]any)) func(map[string]any) {
 		return func(m map[string]any) {
@@ -153,6 +163,27 @@ func TestManifestMistakes(t *testing.T) {
 		{"permissions", perms("hosts", []any{map[string]any{"host": "api.example.com", "methods": []any{"GET", "POST"}, "paths": []any{"/repos/"}}}), nil},
 		{"secrets without hosts", perms("secrets", []any{"token"}),
 			[]string{`/permissions/secrets: secrets go into HTTP requests, and no host is allowed; add the hosts whose requests they are for, or remove them`}},
+		{"secret of one host", secrets([]any{"api.example.com"}, "token"), nil},
+		{"secret of one host with two entries", secrets([]any{"api.example.com", "API.example.com"}, "token"), nil},
+		{"secret of some host", secrets([]any{"api.example.com", "b.example.com"}, secret("token", "api.example.com"), "other"),
+			[]string{`/permissions/secrets/1: does not say where it may be sent, and permissions.hosts has more than one host; write {"name": "other", "hosts": [ … ]} with the hosts that it is for`}},
+		{"secret of a wildcard", secrets([]any{"*.example.com"}, "token"), []string{`/permissions/secrets/0: does not say where it may be sent`}},
+		{"secret of another port", secrets([]any{"api.example.com", "api.example.com:8443"}, "token"), []string{`/permissions/secrets/0: does not say where it may be sent`}},
+		{"secret of a wildcard that says so", secrets([]any{"*.example.com"}, secret("token", "*.example.com", "a.example.com", "*.a.example.com")), nil},
+		{"secret of other hosts", secrets([]any{"api.example.com", "*.b.example.com"}, secret("token", "evil.example", "b.example.com", "*.example.com", "api.example.com:8443", "*")), []string{
+			`/permissions/secrets/0/hosts/0: "evil.example" is not covered by permissions.hosts, so that nothing is sent to it; add it there, or take it out here`,
+			`/permissions/secrets/0/hosts/1: "b.example.com" is not`, `/permissions/secrets/0/hosts/2: "*.example.com" is not`,
+			`/permissions/secrets/0/hosts/3: "api.example.com:8443" is not`, `/permissions/secrets/0/hosts/4: "*" is not`,
+		}},
+		{"secret twice", secrets([]any{"api.example.com"}, "token", secret("token", "api.example.com")),
+			[]string{`/permissions/secrets/1: "token" is also secret 0; list all of its hosts in one entry`}},
+		{"secret without hosts of its own", secrets([]any{"api.example.com"}, map[string]any{"name": "token"}),
+			[]string{`/permissions/secrets/0: missing required property "hosts" (array); write {"name": "github-token", "hosts": ["api.github.com"]}`}},
+		{"secret for no host", secrets([]any{"api.example.com"}, map[string]any{"name": "token", "hosts": []any{}}),
+			[]string{`/permissions/secrets/0/hosts: needs at least 1 item, has 0; name the hosts`}},
+		{"names of secrets", secrets([]any{"api.example.com"}, "a b", secret("", "api.example.com")), []string{
+			`/permissions/secrets/0: has the wrong form; write {"name"`, `/permissions/secrets/1/name: has the wrong form; start with a letter`}},
+		{"a number as a secret", secrets([]any{"api.example.com"}, 7), []string{`/permissions/secrets/0: expected string or object, got number; write {"name"`}},
 		{"host of everything", perms("hosts", []any{map[string]any{"host": "*"}}),
 			[]string{`/permissions/hosts/0/host: a rule for every host is not possible; name each host, or write *.example.com`}},
 		{"host with a scheme", perms("hosts", []any{map[string]any{"host": "https://example.com/"}}), []string{`/permissions/hosts/0/host: write the host alone, without https://`}},
@@ -334,6 +365,7 @@ func TestManifestSchemaMatchesTypes(t *testing.T) {
 	compare("host", reflect.TypeFor[HostPermission](), defs["host"].(map[string]any))
 	compare("namespace", reflect.TypeFor[Namespace](), defs["namespace"].(map[string]any))
 	compare("certification", reflect.TypeFor[Certification](), defs["certification"].(map[string]any))
+	compare("secret", reflect.TypeFor[SecretPermission](), defs["secret"].(map[string]any))
 	compare("permissions", reflect.TypeFor[Permissions](), defs["permissions"].(map[string]any))
 
 	abi := published["properties"].(map[string]any)["abi"].(map[string]any)
@@ -406,6 +438,11 @@ func checkUsable(t *testing.T, m *Manifest, data []byte) {
 	for _, h := range m.Permissions.Hosts {
 		if err := egress.ParseRule(egress.Rule(h)); err != nil {
 			t.Fatalf("a rule passed that the client refuses: %v in %s", err, data)
+		}
+	}
+	for _, s := range m.Permissions.Secrets {
+		if len(s.Hosts) == 0 || !slices.ContainsFunc(m.Permissions.Hosts, func(h HostPermission) bool { return hostCovers(h.Host, s.Hosts[0]) }) {
+			t.Fatalf("the secret %q goes nowhere, or everywhere: %s", s.Name, data)
 		}
 	}
 	globals := map[string]bool{}

@@ -17,7 +17,8 @@ type Services struct {
 	// 1 MiB; false means not set. It is called for declared keys only. Nil: nothing is set.
 	Config func(plugin, key string) (json.RawMessage, bool)
 	// Secrets gives the value of a name in the plugin's permissions.secrets. It is called for declared names only, and the
-	// value goes into a header of a request and nowhere else. The text of its error stays on the host. Nil: no secrets.
+	// value goes into a header of a request to one of the hosts that the manifest names with it, and nowhere else. Values, and
+	// passwords in the credentials of HTTP Basic, have 8 bytes at least. The text of its error stays on the host. Nil: no secrets.
 	Secrets func(ctx context.Context, plugin, name string) (string, error)
 	// KV keeps the entries of kv_get, kv_put and kv_delete. Nil: a store in memory, one for the process, with at most 16 MiB and
 	// 10,000 entries for each plugin and session and 256 MiB altogether; where that is not enough, the longest unused session of

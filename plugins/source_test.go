@@ -129,3 +129,23 @@ func TestParseSourceManifestRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A bundle says where a secret goes, also where the author left that to the one host there is.
+func TestCompleteBindsSecrets(t *testing.T) {
+	s, err := ParseSourceManifest([]byte(sourceHead + `,"permissions":{"hosts":[{"host":"api.example.com"}],"secrets":["token"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := s.Complete(described(greet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Permissions struct{ Secrets any } }
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []any{map[string]any{"name": "token", "hosts": []any{"api.example.com"}}}
+	if diff := cmp.Diff(any(want), got.Permissions.Secrets); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -15,8 +15,12 @@ func (p Permissions) InWords() []string {
 	for _, h := range p.Hosts {
 		say("It may send %s.", hostInWords(h))
 	}
-	if len(p.Secrets) > 0 {
-		say("It may have the host put %s into headers of those requests, without seeing %s.", countable("the secret", "the secrets", p.Secrets), them(p.Secrets))
+	for _, s := range p.Secrets {
+		whose := "whoever runs that host"
+		if len(s.Hosts) != 1 || strings.HasPrefix(s.Hosts[0], "*") {
+			whose = "whoever runs one of them"
+		}
+		say("It may have the secret %s sent to %s, in headers of its requests; %s gets it and may pass it on, to the plugin too.", s.Name, hostsInWords(s.Hosts), whose)
 	}
 	if len(p.Tools) > 0 {
 		say("It may call %s by itself, under this host's policy.", countable("the tool", "the tools", p.Tools))
@@ -41,10 +45,7 @@ func (p Permissions) InWords() []string {
 
 // hostInWords describes an entry, to stand behind "send".
 func hostInWords(h HostPermission) string {
-	where := h.Host
-	if below, ok := strings.CutPrefix(h.Host, "*."); ok {
-		where = "every host below " + below
-	}
+	where := hostsInWords([]string{h.Host})
 	how := "over https only"
 	if h.Insecure {
 		how = "over https, or http, which anybody on the way can read and change"
@@ -56,18 +57,23 @@ func hostInWords(h HostPermission) string {
 	return fmt.Sprintf("%s requests to %s%s %s", join(methodsOf(h), "and"), where, paths, how)
 }
 
+// hostsInWords spells wildcards out.
+func hostsInWords(hosts []string) string {
+	words := make([]string, len(hosts))
+	for i, h := range hosts {
+		words[i] = h
+		if below, ok := strings.CutPrefix(h, "*."); ok {
+			words[i] = "every host below " + below
+		}
+	}
+	return join(words, "and")
+}
+
 func countable(one, many string, names []string) string {
 	if len(names) == 1 {
 		return one + " " + names[0]
 	}
 	return many + " " + join(names, "and")
-}
-
-func them(names []string) string {
-	if len(names) == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 func join(names []string, last string) string {

@@ -93,7 +93,8 @@ func KVDelete(key string) error {
 }
 
 // HTTP has the host make a request to a server of permissions.hosts. An answer with any status is an answer, not an
-// error. r.ABI is filled in. Secrets go into headers by name, see guestabi.SecretHeader: the plugin never holds them.
+// error. r.ABI is filled in. Secrets go into headers by name and to their own hosts only, see
+// guestabi.HTTPRequest.SecretHeaders: the plugin is not given them.
 func HTTP(r *guestabi.HTTPRequest) (*guestabi.HTTPResponse, error) {
 	request := *r
 	request.ABI = guestabi.PluginABI

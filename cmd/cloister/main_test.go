@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "compiled")
 	module := filepath.Join(t.TempDir(), "plugin.wasm")
 	build := sync.OnceValue(func() error { return buildPlugin(module) })
-	open, private := startRegistry(t, ""), startRegistry(t, "ann:secret")
+	open, private := startRegistry(t, ""), startRegistry(t, "ann:open-sesame")
 	mcpURL := startMCPServer(t, "open-sesame-1234")
 	toolchain := goEnvironment(t)
 	testscript.Run(t, testscript.Params{

@@ -29,7 +29,7 @@ func BenchmarkDo(b *testing.B) {
 		b.Run(scheme, func(b *testing.B) {
 			w, host := benchServer(b, scheme)
 			rules := append(rulesFor("a.example.com", "*.b.example.com"), Rule{Host: host, Paths: []string{"/x/", "/v1"}, Insecure: true})
-			r := &Request{URL: scheme + "://" + host + "/v1/repos?page=2", Headers: map[string]string{"accept": "application/json"}, Secrets: map[string]Secret{"authorization": {Value: "0123456789abcdef", Prefix: "Bearer "}}}
+			r := &Request{URL: scheme + "://" + host + "/v1/repos?page=2", Headers: map[string]string{"accept": "application/json"}, Secrets: map[string]Secret{"authorization": {Value: "0123456789abcdef", Prefix: "Bearer ", Hosts: []string{host}}}}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := w.client.Do(b.Context(), rules, r); err != nil {

@@ -184,12 +184,18 @@ func (c *Client) one(ctx context.Context, set ruleSet, h *hop) (resp *Response, 
 	if err := set.allow(h.method, h.target); err != nil {
 		return nil, "", err
 	}
+	if err := h.allowSecrets(); err != nil {
+		return nil, "", err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, "", c.explain(ctx, h.target, err)
 	}
 	addrs, err := c.resolve(ctx, h.target)
 	if err != nil {
 		return nil, "", c.explain(ctx, h.target, err)
+	}
+	if err := h.allowPlain(addrs); err != nil {
+		return nil, "", err
 	}
 	conn, err := c.connect(ctx, h.target, addrs)
 	if err != nil {

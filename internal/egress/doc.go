@@ -41,6 +41,10 @@
 // smuggling. They are refused, whole families of names where there are families, also with "_" for "-". A server can
 // give any other name such a meaning: a list is all there is against that.
 //
+// Where secrets go. A secret names the hosts that it may be sent to, and each hop is held against them. It is sent over https
+// alone, or over http to this machine. Of an answer to a request with a secret nothing is cut off by request: Range and its kin
+// are dropped, since a server that sends back what it got would give the secret in pieces that nobody recognises.
+//
 // Addresses after the look-up. A name that the plugin's author owns can lead anywhere. Every address of a name has to be
 // public unicast by the IANA registries: one bad address spoils the name. Ranges that IANA has not given out are refused.
 // 6to4, Teredo, NAT64 and ISATAP addresses are decided by the IPv4 address inside them too; IPv4-mapped ones are IPv4.

@@ -1,9 +1,7 @@
 package egress
 
 import (
-	"encoding/base64"
 	"errors"
-	"strings"
 
 	"github.com/cloister-wasm/cloister/internal/redact"
 )
@@ -60,19 +58,11 @@ func forms(secrets map[string]Secret) []string {
 	return redact.Forms(list)
 }
 
-// basic gives user:password and the password of a secret that is the credentials of HTTP Basic.
+// basic gives the credentials of HTTP Basic in a secret, and the part of them that is one.
 func basic(s Secret) []string {
-	if !strings.EqualFold(strings.TrimSpace(s.Prefix), "basic") {
+	plain, part := s.credentials()
+	if part == "" {
 		return nil
 	}
-	plain, err := base64.StdEncoding.DecodeString(s.Value)
-	if err != nil {
-		return nil
-	}
-	_, password, _ := strings.Cut(string(plain), ":")
-	list := []string{string(plain)}
-	if password != "" {
-		list = append(list, redact.Written(password)...)
-	}
-	return list
+	return append(redact.Written(part), plain)
 }

@@ -80,7 +80,7 @@ func TestRedactLongestFirst(t *testing.T) {
 func TestEchoes(t *testing.T) {
 	const secret = "sesame-0123456789"
 	w := newWorld(t, nil)
-	w.serve("http", "api.example.com", func(rw http.ResponseWriter, r *http.Request) {
+	w.serve("https", "api.example.com", func(rw http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get("X-Token")
 		switch r.URL.Path {
 		case "/redirect":
@@ -93,13 +93,13 @@ func TestEchoes(t *testing.T) {
 		}
 	})
 	ask := func(path string) (*Response, error) {
-		return w.get(&Request{URL: "http://api.example.com" + path, Secrets: map[string]Secret{"X-Token": {Value: secret}}})
+		return w.get(&Request{URL: "https://api.example.com" + path, Secrets: map[string]Secret{"X-Token": {Value: secret, Hosts: []string{"api.example.com"}}}})
 	}
 	resp, err := ask("/redirect")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.URL != "http://api.example.com/echo?token=***" || resp.Headers["x-echo"] != "***" || string(resp.Body) != "*** ***" {
+	if resp.URL != "https://api.example.com/echo?token=***" || resp.Headers["x-echo"] != "***" || string(resp.Body) != "*** ***" {
 		t.Errorf("got %+v with body %s", resp, resp.Body)
 	}
 	_, err = ask("/evil")

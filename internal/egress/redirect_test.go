@@ -239,18 +239,18 @@ func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 			}
 		}
 	}
-	w.serve("http", "a.example.com", func(rw http.ResponseWriter, r *http.Request) {
+	w.serve("https", "a.example.com", func(rw http.ResponseWriter, r *http.Request) {
 		next := "/second"
 		if r.URL.Path == "/second" {
-			next = "http://b.example.com/"
+			next = "https://b.example.com/"
 		}
 		note(next)(rw, r)
 	})
-	w.serve("http", "b.example.com", note("http://a.example.com/last"))
+	w.serve("https", "b.example.com", note("https://a.example.com/last"))
 	_, err := w.client.Do(t.Context(), rulesFor("a.example.com", "b.example.com"), &Request{
-		URL:     "http://a.example.com/",
+		URL:     "https://a.example.com/",
 		Headers: map[string]string{"authorization": "mine", "cookie": "c=d", "x-plain": "plain"},
-		Secrets: map[string]Secret{"x-token": {Value: "sesame", Prefix: "Bearer "}},
+		Secrets: map[string]Secret{"x-token": {Value: "sesame", Prefix: "Bearer ", Hosts: []string{"a.example.com", "b.example.com"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

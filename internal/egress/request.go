@@ -20,23 +20,16 @@ type Request struct {
 	Method string
 	// URL is absolute, https:// or, where a rule says so, http://.
 	URL string
-	// Headers are single values; names that differ in case only are an error.
+	// Headers are single values; names that differ in case only are an error. With Secrets, those that ask for a part of
+	// the answer are left out.
 	Headers map[string]string
 	// Secrets are headers that the host fills in; names that are in Headers are an error. They are sent to the origin of
-	// URL only.
+	// URL only, and only if it is one of their hosts.
 	Secrets map[string]Secret
 	// Body is not allowed with GET and HEAD.
 	Body []byte
 	// Timeout bounds the whole exchange, redirects included; 0 or more than Options.Timeout means Options.Timeout.
 	Timeout time.Duration
-}
-
-// Secret is the value of a header that plugins do not hold: Prefix and Value in one.
-type Secret struct {
-	// Value is the secret, one byte or more, printable ASCII.
-	Value string
-	// Prefix is the plugin's, such as "Bearer ".
-	Prefix string
 }
 
 // hop is one request on the wire.
@@ -45,6 +38,7 @@ type hop struct {
 	target  *target
 	headers http.Header // of the plugin
 	secrets http.Header
+	bound   []binding // of secrets
 	body    []byte
 }
 
@@ -107,12 +101,23 @@ func (h *hop) fillHeaders(r *Request) error {
 		}
 	}
 	for name, s := range r.Secrets {
-		if s.Value == "" {
+		switch {
+		case s.Value == "":
 			return fail(ErrRequest, "header %s: the secret is empty; set it on the host", quote(name))
+		case partial(name):
+			return fail(ErrRequest, "header %s: it asks for a part of the answer and takes no secret", quote(name))
 		}
 		if err := put(h.secrets, name, s.Prefix+s.Value); err != nil {
 			return err
 		}
+		b, err := bind(name, s.Hosts)
+		if err != nil {
+			return err
+		}
+		h.bound = append(h.bound, b)
+	}
+	if len(h.secrets) > 0 {
+		h.wantWhole()
 	}
 	return nil
 }
@@ -135,7 +140,7 @@ func checkHeaderValue(value string) string {
 
 // leaveOrigin drops what belongs to the origin that was left, for good: later hops back to it do not get it again.
 func (h *hop) leaveOrigin() {
-	h.secrets = nil
+	h.secrets, h.bound = nil, nil
 	for _, name := range []string{"Authorization", "Cookie", "Cookie2", "X-Api-Key", "X-Auth-Token", "X-Csrf-Token"} {
 		h.headers.Del(name)
 	}
@@ -152,7 +157,7 @@ func (h *hop) dropBody() {
 	// A secret may be in a header about the body, such as a signature of it; then it is of no use to a GET.
 	for name := range h.secrets {
 		if strings.HasPrefix(name, "Content-") {
-			delete(h.secrets, name)
+			delete(h.secrets, name) // its binding stays, and asks for no more than before
 		}
 	}
 }

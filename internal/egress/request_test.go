@@ -89,6 +89,15 @@ func TestHostileRequests(t *testing.T) {
 		"empty secret":            {Request{Secrets: map[string]Secret{"X-Token": {Prefix: "Bearer "}}}, ErrRequest},
 		"prefix with a line":      {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2", Prefix: "a\r\nB: "}}}, ErrRequest},
 		"secret with a line":      {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2\r\n"}}}, ErrRequest},
+		"secret without a host":   {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2-hunter2"}}}, ErrNotAllowed},
+		"secret of another host":  {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2-hunter2", Hosts: []string{"b.example.com"}}}}, ErrNotAllowed},
+		"secret of another port":  {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2-hunter2", Hosts: []string{"api.example.com:8443"}}}}, ErrNotAllowed},
+		"secret below a host":     {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2-hunter2", Hosts: []string{"*.api.example.com"}}}}, ErrNotAllowed},
+		"one secret is not for it": {Request{Secrets: map[string]Secret{
+			"X-A": {Value: "hunter2-hunter2", Hosts: []string{"api.example.com"}}, "X-B": {Value: "hunter2-hunter2", Hosts: []string{"b.example.com"}}}}, ErrNotAllowed},
+		"secret for every host":   {Request{Secrets: map[string]Secret{"X-Token": {Value: "hunter2-hunter2", Hosts: []string{"*"}}}}, ErrRule},
+		"secret in a range":       {Request{Secrets: map[string]Secret{"Range": {Value: "1-2,3-4,5-6", Prefix: "bytes=", Hosts: []string{"api.example.com"}}}}, ErrRequest},
+		"secret in Azure's range": {Request{Secrets: map[string]Secret{"X_Ms_Range": {Value: "1-2,3-4,5-6", Hosts: []string{"api.example.com"}}}}, ErrRequest},
 		"secret as host":          {Request{Secrets: map[string]Secret{"Host": {Value: "hunter2"}}}, ErrRequest},
 	} {
 		n := everywhere{}
@@ -115,8 +124,8 @@ func TestOnTheWire(t *testing.T) {
 			[]string{"GET /a%20b/?q=%2F HTTP/1.1", "Host: api.example.com", "User-Agent: cloister-plugin", "Connection: close", "Accept-Encoding: identity", "", ""},
 		},
 		{
-			Request{Method: "POST", URL: "http://api.example.com", Headers: map[string]string{"x-a": "b\tc", "user-agent": "mine"}, Secrets: map[string]Secret{"authorization": {Value: "sesame", Prefix: "Bearer "}}, Body: []byte("data")},
-			[]string{"POST / HTTP/1.1", "Host: api.example.com", "User-Agent: mine", "Connection: close", "Content-Length: 4", "Accept-Encoding: identity", "Authorization: Bearer sesame", "X-A: b\tc", "", "data"},
+			Request{Method: "POST", URL: "http://api.example.com", Headers: map[string]string{"x-a": "b\tc", "user-agent": "mine"}, Body: []byte("data")},
+			[]string{"POST / HTTP/1.1", "Host: api.example.com", "User-Agent: mine", "Connection: close", "Content-Length: 4", "Accept-Encoding: identity", "X-A: b\tc", "", "data"},
 		},
 		{
 			Request{Method: "POST", URL: "http://api.example.com/?"},

@@ -23,7 +23,7 @@ func (w Where) send(method, path string, body, out any) (*guestabi.HTTPResponse,
 		return nil, err
 	}
 	if !anonymous {
-		// The host puts the token in: this plugin never holds it.
+		// The host puts the token in, for the hosts that the manifest names with it.
 		r.SecretHeaders = map[string]guestabi.SecretHeader{"authorization": {Secret: "token", Prefix: "Bearer "}}
 	}
 	if body != nil {

@@ -83,7 +83,8 @@ export function kvDelete(key: string): Answer {
 }
 
 /** Makes a request to a server of permissions.hosts. The members are those of HTTPRequest in the contract: method, url,
- * headers, secretHeaders, body, bodyBase64, timeoutMs; the answer has status, url, headers, body, bodyBase64. */
+ * headers, secretHeaders, body, bodyBase64, timeoutMs; the answer has status, url, headers, body, bodyBase64. A secret goes
+ * to the hosts only that the manifest names with it. */
 export function http(r: Value): Answer {
   const m = put(r.set("abi", Value.number(1)));
   return take(m, host_http(m.offset));
