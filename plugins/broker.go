@@ -22,15 +22,12 @@ type broker struct {
 	services Services
 	limits   Limits
 	log      func(LogRecord)
-	kv       KVStore
+	memory   *memoryKV   // of instances that nobody gave a store
 	http     *httpClient // nil without permissions.hosts
 }
 
 func newBroker(m *Manifest, o LoadOptions) *broker {
-	b := &broker{plugin: m.ID, perms: &m.Permissions, services: o.Services, limits: o.Limits, log: o.Log, kv: o.Services.KV}
-	if b.kv == nil {
-		b.kv = processKV
-	}
+	b := &broker{plugin: m.ID, perms: &m.Permissions, services: o.Services, limits: o.Limits, log: o.Log, memory: newMemoryKV(maxStoreBytes)}
 	if len(m.Permissions.Hosts) > 0 {
 		b.http = newHTTPClient(m.Permissions.Hosts, o.Services.HTTP)
 	}

@@ -208,7 +208,7 @@ func TestInWords(t *testing.T) {
 		"It may have the secret x sent to a.example, in headers of its requests; whoever runs that host gets it and may pass it on, to the plugin too.",
 		"It may have the secret y sent to a.example and every host below b.example, in headers of its requests; whoever runs one of them gets it and may pass it on, to the plugin too.",
 		"It may read the configuration keys a, b and c.",
-		"It may keep entries in a store of its own, apart for each session.",
+		"It may keep entries in a store of its own, apart for each agent and session.",
 		"An instance may have 3 MiB of memory.",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

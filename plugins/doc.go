@@ -52,7 +52,7 @@
 //	log, progress, now, random  always
 //	interrupt                   always; pauses the run until somebody resolves it
 //	config_get                  permissions.config: the keys that it may read, of [Services.Config]
-//	kv_get, kv_put, kv_delete   permissions.kv: entries of its own, apart for each session, in [Services.KV]
+//	kv_get, kv_put, kv_delete   permissions.kv: entries of its own, apart for each agent and session, in [Services.KV] or the host's memory
 //	http                        permissions.hosts: hosts, methods, path prefixes; [HTTPOptions] for the rest
 //	call_tool                   permissions.tools: other tools of the run, through [Env] and the run's policy
 //

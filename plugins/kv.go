@@ -20,21 +20,34 @@ const (
 	maxTTLSeconds = 10 * 365 * 24 * 3600
 )
 
-// store gives the store and the scope of an instance. One without a session has a store of its own in memory: no store that
-// others share is asked for it.
+// store gives the store and the scope of an instance: the operator's, or that of whoever made the instance, or the plugin's
+// own. One without a session has a store of its own in memory: no store that others share is asked for it.
 func (b *broker) store(i *Instance) (KVStore, KVScope) {
 	scope := KVScope{Plugin: b.plugin, Agent: i.options.Agent, Session: i.options.Session}
-	if scope.Session != "" {
-		return b.kv, scope
+	switch {
+	case scope.Session == "":
+		return instanceKV{b.memoryOf(i), i.number}, KVScope{Plugin: b.plugin}
+	case b.services.KV != nil:
+		return b.services.KV, scope
+	case i.options.KV != nil:
+		return i.options.KV, scope
 	}
-	scope.Agent = ""
-	return instanceKV{processKV, i.number}, scope
+	return b.memory, scope
+}
+
+// memoryOf is where an instance without a session keeps its entries. They count against the bounds of the store that it
+// was given, if that is one in memory.
+func (b *broker) memoryOf(i *Instance) *memoryKV {
+	if m, ok := i.options.KV.(*memoryKV); ok {
+		return m
+	}
+	return b.memory
 }
 
 // forget drops what an instance had for itself.
 func (b *broker) forget(i *Instance) {
 	if i.options.Session == "" && b.perms.KV {
-		processKV.drop(kvKey{KVScope{Plugin: b.plugin}, i.number})
+		b.memoryOf(i).drop(kvKey{KVScope{Plugin: b.plugin}, i.number})
 	}
 }
 

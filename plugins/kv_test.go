@@ -54,11 +54,11 @@ func TestKVScopes(t *testing.T) {
 		t.Errorf("the store keeps %d scopes, want that of the session only", len(store.scopes))
 	}
 	key := kvKey{KVScope{Plugin: "tests.kv"}, alone.number}
-	if _, ok := processKV.get(key, "k"); !ok {
+	if _, ok := p.broker.memory.get(key, "k"); !ok {
 		t.Fatal("the entry is not where it is looked for")
 	}
 	alone.Close()
-	if _, ok := processKV.get(key, "k"); ok {
+	if _, ok := p.broker.memory.get(key, "k"); ok {
 		t.Error("the entries of an instance outlive it")
 	}
 	if got := ask(t, a, "kv_delete", `{"abi":1,"key":"k"}`); got != "null" {
@@ -70,6 +70,43 @@ func TestKVScopes(t *testing.T) {
 	}
 	if store.bytes != 0 || len(store.scopes)+len(store.owners) != 0 {
 		t.Errorf("an empty store holds %d bytes, %d scopes", store.bytes, len(store.scopes))
+	}
+}
+
+// Whose store it is: the operator's, else that of whoever made the instance, else the plugin's own; never the process's.
+func TestKVOwners(t *testing.T) {
+	operators, mine, yours := newMemoryKV(maxStoreBytes), newMemoryKV(maxStoreBytes), newMemoryKV(maxStoreBytes)
+	free, again, set := kvPlugin(t, "tests.kv", nil), kvPlugin(t, "tests.kv", nil), kvPlugin(t, "tests.kv", operators)
+	in := func(p *Plugin, session string, store KVStore) *Instance {
+		return instanceOf(t, p, &InstanceOptions{Agent: "a", Session: session, KV: store})
+	}
+	for _, tt := range []struct {
+		name        string
+		to          *Instance
+		same, other []*Instance
+		holds       *memoryKV
+	}{
+		{"the maker's", in(free, "s", mine), []*Instance{in(free, "s", mine), in(again, "s", mine)}, []*Instance{in(free, "s", yours), in(free, "s", nil), in(set, "s", mine)}, mine},
+		{"the plugin's", in(free, "s", nil), []*Instance{in(free, "s", nil)}, []*Instance{in(again, "s", nil), in(free, "s", yours)}, free.broker.memory},
+		{"the operator's", in(set, "s", mine), []*Instance{in(set, "s", yours), in(set, "s", nil)}, []*Instance{in(again, "s", nil), in(free, "s", yours)}, operators},
+		{"an instance's, in the maker's memory", in(free, "", mine), nil, []*Instance{in(free, "", mine), in(free, "", nil)}, mine},
+		{"an instance's, in the maker's memory beside the operator's", in(set, "", mine), nil, []*Instance{in(set, "", mine)}, mine},
+	} {
+		before := tt.holds.bytes
+		if got := ask(t, tt.to, "kv_put", `{"abi":1,"key":"`+tt.name+`","value":"v"}`); got != "null" {
+			t.Fatalf("%s: kv_put = %s", tt.name, got)
+		}
+		if tt.holds.bytes == before {
+			t.Errorf("%s: the entry is somewhere else", tt.name)
+		}
+		for i, list := range [][]*Instance{tt.same, tt.other} {
+			for n, o := range list {
+				want := []string{`{"found":true,"value":"v"}`, `{"found":false,"value":""}`}[i]
+				if got := ask(t, o, "kv_get", `{"abi":1,"key":"`+tt.name+`"}`); got != want {
+					t.Errorf("%s: instance %d reads %s, want %s", tt.name, n, got, want)
+				}
+			}
+		}
 	}
 }
 

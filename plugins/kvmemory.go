@@ -16,8 +16,10 @@ const (
 	scopeOverhead   = 512 // a scope, are taken to cost beside their texts
 )
 
-// processKV is the store of all plugins without another one.
-var processKV = newMemoryKV(maxStoreBytes)
+// NewMemoryKV makes a store in memory, with at most 16 MiB and 10,000 entries for each plugin, agent and session and 256 MiB
+// altogether; where that is not enough, the longest unused session of the plugin that holds most is forgotten. It is for
+// [InstanceOptions.KV]: whatever keeps tenants apart, such as a host, has one of its own.
+func NewMemoryKV() KVStore { return newMemoryKV(maxStoreBytes) }
 
 // kvKey names a scope: a session's, or that of an instance without one.
 type kvKey struct {

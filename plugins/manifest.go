@@ -139,7 +139,7 @@ type Permissions struct {
 	Config []string `json:"config,omitempty"`
 	// Secrets are what the host puts into headers of its requests, each for the hosts that it names.
 	Secrets []SecretPermission `json:"secrets,omitempty"`
-	// KV gives it a key-value store, kept apart for each session.
+	// KV gives it a key-value store, kept apart for each agent and session.
 	KV bool `json:"kv,omitempty"`
 	// Tools are the ids, or names within the catalog's core, of tools that it may call itself.
 	Tools []string `json:"tools,omitempty"`

@@ -112,7 +112,7 @@ func (p *Plugin) progress(e CompileEvent) {
 var instances atomic.Uint64
 
 // NewInstance makes an instance for one run, compiling first if that has not happened. Nothing is shared between
-// instances, but the entries of a session's store. Nil options are the zero value. Errors are a [*PluginError].
+// instances, but the entries of a session in one store. Nil options are the zero value. Errors are a [*PluginError].
 func (p *Plugin) NewInstance(ctx context.Context, opts *InstanceOptions) (*Instance, error) {
 	m, err := p.compiled(ctx)
 	if err != nil {

@@ -20,9 +20,9 @@ type Services struct {
 	// value goes into a header of a request to one of the hosts that the manifest names with it, and nowhere else. Values, and
 	// passwords in the credentials of HTTP Basic, have 8 bytes at least. The text of its error stays on the host. Nil: no secrets.
 	Secrets func(ctx context.Context, plugin, name string) (string, error)
-	// KV keeps the entries of kv_get, kv_put and kv_delete. Nil: a store in memory, one for the process, with at most 16 MiB and
-	// 10,000 entries for each plugin and session and 256 MiB altogether; where that is not enough, the longest unused session of
-	// the plugin that holds most is forgotten.
+	// KV keeps the entries of kv_get, kv_put and kv_delete, for all instances: whoever has several hosts in one process gives
+	// each its own, or scopes that tell them apart. Nil: that of [InstanceOptions], a host's own. Nothing is kept for the
+	// whole process.
 	KV KVStore
 	// HTTP bounds requests. Nil: public addresses only, default bounds.
 	HTTP *HTTPOptions
@@ -82,4 +82,7 @@ type InstanceOptions struct {
 	Env Env
 	// Agent and Session name the session whose entries kv functions see; a Session of "" gives the instance a scope of its own.
 	Agent, Session string
+	// KV is the store where [Services.KV] is nil, such as one of [NewMemoryKV]. Nil: one in memory that belongs to the loaded
+	// plugin.
+	KV KVStore
 }

@@ -29,7 +29,7 @@ func (p Permissions) InWords() []string {
 		say("It may read %s.", countable("the configuration key", "the configuration keys", p.Config))
 	}
 	if p.KV {
-		say("It may keep entries in a store of its own, apart for each session.")
+		say("It may keep entries in a store of its own, apart for each agent and session.")
 	}
 	if len(out) == 0 {
 		say("It asks for no access to anything outside of its own memory.")

@@ -69,7 +69,7 @@ func Config(key string, v any) (bool, error) {
 	return true, nil
 }
 
-// KVGet reads an entry of the plugin's own store, which is kept apart for each session. It is false where there is none.
+// KVGet reads an entry of the plugin's own store, which is kept apart for each agent and session. It is false where there is none.
 // Needs permissions.kv.
 func KVGet(key string) (string, bool, error) {
 	var v guestabi.KVValue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/internal/limits"
+	"github.com/cloister-wasm/cloister/plugins"
 )
 
 // Dispatcher is what the calls of all runs of a host share: the callbacks of the embedding program, approvals that
@@ -17,8 +18,9 @@ import (
 type Dispatcher struct {
 	o        Options
 	sessions sessionGrants
-	calls    limits.Census // in the dispatcher
-	events   limits.Census // on their way to a sink
+	calls    limits.Census   // in the dispatcher
+	events   limits.Census   // on their way to a sink
+	entries  plugins.KVStore // of plugins, where plugins.Services has none: a Host's own, which outlives a plugin that is replaced
 }
 
 // Options configures a dispatcher. Package host documents what they mean.
@@ -38,7 +40,7 @@ type Options struct {
 }
 
 // New makes a Dispatcher.
-func New(o *Options) *Dispatcher { return &Dispatcher{o: *o} }
+func New(o *Options) *Dispatcher { return &Dispatcher{o: *o, entries: plugins.NewMemoryKV()} }
 
 // NewID makes an unguessable id with a prefix.
 func (d *Dispatcher) NewID(prefix string) (string, error) {

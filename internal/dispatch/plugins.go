@@ -50,7 +50,7 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	if in != nil {
 		return in, nil
 	}
-	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Agent: r.Scope.AgentID, Session: r.Scope.SessionID})
+	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Agent: r.Scope.AgentID, Session: r.Scope.SessionID, KV: r.d.entries})
 	if err != nil {
 		return nil, err
 	}
