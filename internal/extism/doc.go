@@ -16,7 +16,8 @@
 //     All functions of Extism's module are this package's.
 //   - Host functions ([Config].Functions) take a request and give a response, bounded both; some stop the clock.
 //   - WASI has no files, no arguments, no environment; clocks are real, sleeping ends with the call, randomness is
-//     crypto/rand's (wazero's default is a fixed sequence), stdout and stderr go to a bounded log.
+//     crypto/rand's (wazero's default is a fixed sequence), stdout and stderr go to a bounded log. None of its functions works
+//     for long without looking at the deadline: random bytes come in pieces, vectors, polls and paths are bounded.
 //   - Data segments that follow each other closely become one: a Go plugin has tens of thousands, and an instance costs a
 //     quarter of what it did.
 //   - Input and output over their limits are errors; the SDK drops input silently when its memory is full.

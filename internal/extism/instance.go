@@ -2,7 +2,6 @@ package extism
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -109,7 +108,7 @@ func (i *Instance) sealed() wazero.ModuleConfig {
 		WithSysWalltime().
 		WithSysNanotime().
 		WithNanosleep(i.nanosleep).
-		WithRandSource(rand.Reader).
+		WithRandSource(randomSource{i.module.random, i.over}).
 		WithStdout(&i.log.out).
 		WithStderr(&i.log.err)
 }

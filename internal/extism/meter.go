@@ -22,8 +22,8 @@ var guestMeter = wasmbin.GuestMeter{
 }
 
 // Costs of host functions, in instructions. Ours take a fraction of a microsecond or look at the call's context
-// themselves. Of WASI's, some take time with what the plugin names, up to tenths of a second with all its memory: each
-// call of those comes with a checkpoint.
+// themselves. Of WASI's, some take time with what the plugin names, within [wasiBounds]: each call of those comes with a
+// checkpoint.
 const (
 	ownCost   = 256
 	cheapWASI = 1024

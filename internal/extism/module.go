@@ -2,7 +2,9 @@ package extism
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -30,6 +32,7 @@ type Module struct {
 	cache     wazero.CompilationCache // nil without a directory
 	fromCache bool
 	slow      string // why it is not metered
+	random    io.Reader
 
 	closing context.Context // ends when Close begins
 	close   context.CancelCauseFunc
@@ -113,7 +116,7 @@ func (p *Prepared) Compile(ctx context.Context, config Config) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{config: config, callable: c.callable, slow: c.slow}
+	m := &Module{config: config, callable: c.callable, slow: c.slow, random: rand.Reader}
 	m.closing, m.close = context.WithCancelCause(context.Background())
 	if config.CacheDir == "" {
 		m.compiled, err = m.compileSDK(ctx, rewritten, nil)
@@ -144,7 +147,7 @@ func (m *Module) compileSDK(ctx context.Context, wasm []byte, cache wazero.Compi
 		Wasm:   []ext.Wasm{ext.WasmData{Data: wasm}},
 		Memory: &ext.ManifestMemory{}, // no variables, no HTTP responses
 	}
-	ctx = experimental.WithFunctionListenerFactory(ctx, selfListener{})
+	ctx = experimental.WithFunctionListenerFactory(ctx, listeners{})
 	c, err = ext.NewCompiledPlugin(ctx, manifest, ext.PluginConfig{RuntimeConfig: rc, EnableWasi: true},
 		slices.Concat(env(), windowFunctions(), []ext.HostFunction{meterFunction()}, offered(m.config.Functions)))
 	if err != nil {

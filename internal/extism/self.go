@@ -15,18 +15,8 @@ import (
 // is, which the SDK does not tell. No caller can name it.
 const selfExport = "cloister_self"
 
-// selfListener listens to that function and to no other, so that nothing else gets slower.
+// selfListener listens to that function and to no other of the plugin's, so that nothing else gets slower.
 type selfListener struct{}
-
-// NewFunctionListener implements experimental.FunctionListenerFactory.
-func (l selfListener) NewFunctionListener(d api.FunctionDefinition) experimental.FunctionListener {
-	for _, name := range d.ExportNames() {
-		if name == selfExport {
-			return l
-		}
-	}
-	return nil
-}
 
 // Before implements experimental.FunctionListener.
 func (selfListener) Before(ctx context.Context, m api.Module, _ api.FunctionDefinition, _ []uint64, _ experimental.StackIterator) {
