@@ -22,11 +22,11 @@ func TestAuthorize(t *testing.T) {
 	}
 	for _, test := range []struct{ query, code, problem string }{
 		{"/callback?code=c1&state=s1&iss=i1", "c1", ""},
-		{"/callback?error=access_denied%1b%5b2J", "", "access_denied"},
+		{"/callback?error=access_denied%1b%5b2J&state=s1", "", "access_denied"},
 	} {
 		shown := &notifier{text: "wants your consent", done: func() {
 			go func() {
-				for _, path := range []string{"/favicon.ico", "/callback", "/other?code=evil", test.query} {
+				for _, path := range []string{"/favicon.ico", "/callback", "/other?code=evil", "/callback?error=evil", "/callback?code=evil&state=evil", test.query} {
 					res, err := http.Get(strings.TrimSuffix(redirect, "/callback") + path)
 					if err == nil {
 						err = res.Body.Close()
@@ -38,24 +38,24 @@ func TestAuthorize(t *testing.T) {
 			}()
 		}}
 		a := &app{stdout: plainStream(&bytes.Buffer{}), stderr: &stream{Writer: shown, tty: true}}
-		auth, err := a.authorize(t.Context(), "s", "https://as.example/authorize?\x1b[2J", redirect)
+		auth, err := a.authorize(t.Context(), "s", "https://as.example/authorize?state=s1&x=\u202e", redirect)
 		switch {
 		case test.code != "" && (err != nil || auth.Code != test.code || auth.State != "s1" || auth.Issuer != "i1"):
 			t.Errorf("%s: %+v, %v", test.query, auth, err)
 		case test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem) || strings.Contains(err.Error(), "\x1b")):
 			t.Errorf("%s: %+v, %v", test.query, auth, err)
 		}
-		if bytes.Contains(shown.buf.Bytes(), []byte("\x1b[2J")) {
+		if bytes.Contains(shown.buf.Bytes(), []byte("\u202e")) {
 			t.Error("the terminal is shown what it obeys")
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := &app{stderr: &stream{Writer: &bytes.Buffer{}, tty: true}}
-	if _, err := a.authorize(ctx, "s", "https://as.example", redirect); err == nil {
+	if _, err := a.authorize(ctx, "s", "https://as.example?state=s1", redirect); err == nil {
 		t.Error("it did not end")
 	}
-	if _, err := a.authorize(t.Context(), "s", "https://as.example", "https://elsewhere.example/"); err == nil {
+	if _, err := a.authorize(t.Context(), "s", "https://as.example?state=s1", "https://elsewhere.example/"); err == nil {
 		t.Error("it waits at another machine")
 	}
 	if plain := (&app{stderr: plainStream(&bytes.Buffer{})}); plain.authorizer(nil) != nil {

@@ -127,7 +127,7 @@ type Options struct {
 	// It is called by one goroutine per server.
 	Stderr func(server, line string)
 	// Authorize asks a person to open url and gives what came back. Nil: servers that need
-	// it fail with ErrAuthorization.
+	// it fail with ErrAuthorization. [ListenCallback] waits for a browser on this machine.
 	Authorize func(ctx context.Context, server, url string) (*Authorization, error)
 	// Tokens keeps OAuth tokens between runs. Nil: they are kept in memory.
 	Tokens TokenStore

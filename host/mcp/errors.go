@@ -33,6 +33,10 @@ var (
 	// ErrDepth reports a program that was started as a server by one that was started as a
 	// server, and so on: see MaxDepth.
 	ErrDepth = errors.New("MCP servers that start MCP servers are nested too deep")
+	// ErrDenied reports an authorization server that did not agree, in a [Callback].
+	ErrDenied = errors.New("the authorization server did not agree")
+	// ErrCallback reports that a [Callback] cannot wait for the browser: its address is not one of this machine, or taken.
+	ErrCallback = errors.New("the browser has no way back")
 	// ErrRedirect reports an HTTP redirect that is not followed.
 	ErrRedirect = errors.New("redirect refused")
 )
