@@ -7,7 +7,8 @@ import (
 )
 
 // TraceEvent is one thing that happened in a run. Inputs and results are not
-// part of it, only their sizes.
+// part of it, only their sizes, and neither is any other text that a cell chose: Tool
+// is an id that there is, or empty.
 type TraceEvent struct {
 	Time time.Time `json:"time"`
 	// Event says what happened, and with that which of the other fields are set.
@@ -80,7 +81,7 @@ const (
 	// ParentID whose calls they are.
 	EventCallsMore EventName = "calls.more"
 	// EventCallDenied tells of a call that never began: Rule says why, and Status has
-	// the code of the error where there is one.
+	// the code of the error where there is one. Tool is empty for an id that is none.
 	EventCallDenied EventName = "call.denied"
 	// EventApprovalAsked tells that a call waits for somebody to approve it.
 	EventApprovalAsked EventName = "approval.asked"
@@ -91,8 +92,8 @@ const (
 	// EventSearch tells that a cell searched the catalog: ParentID, and Namespace if
 	// it searched by a function of one.
 	EventSearch EventName = "search"
-	// EventDescribe tells that a cell asked for a tool's description: ParentID, Tool,
-	// and for one of an MCP server Namespace and Untrusted.
+	// EventDescribe tells that a cell asked for a tool's description: ParentID, Tool if
+	// there is such a tool, and for one of an MCP server Namespace and Untrusted.
 	EventDescribe EventName = "describe"
 	// EventSuspend tells that a cell was stored. OutputBytes is the size of its state.
 	EventSuspend EventName = "suspend"

@@ -593,7 +593,7 @@ func checkNested(t *testing.T) {
 	if d := cmp.Diff([]event{
 		{"call.start", "parent", "cloister:core:walk_dog", "", ""}, {"call.end", "parent", "cloister:core:walk_dog", "ok", ""},
 		{"call.start", "parent", "cloister:core:fail", "", ""}, {"call.end", "parent", "cloister:core:fail", "tool_failed", ""},
-		{"call.denied", "parent", "cloister:core:nope", "", "no such tool"},
+		{"call.denied", "parent", "", "", "no such tool"},
 	}, got); d != "" {
 		t.Errorf("trace (-want +got):\n%s", d)
 	}

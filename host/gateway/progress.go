@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -121,7 +122,7 @@ func (l *liveCalls) event(e *host.TraceEvent) {
 	case host.EventCallEnd:
 		l.say(e.CellID, e.CallID, "%s: %s", e.Tool, e.Status)
 	case host.EventCallDenied:
-		l.say(e.CellID, e.CallID, "%s: refused", e.Tool)
+		l.say(e.CellID, e.CallID, "%s: refused", cmp.Or(e.Tool, "a tool that is not there"))
 	case host.EventApprovalAsked:
 		l.say(e.CellID, e.CallID, "%s waits for approval", e.Tool)
 	}

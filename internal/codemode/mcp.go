@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/cloister-wasm/cloister/api"
-	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 	"github.com/cloister-wasm/cloister/internal/view"
 )
@@ -18,7 +17,7 @@ func (c *cell) answerAPI(request int, m *view.Member, args []json.RawMessage) er
 	if err != nil {
 		return c.fail(request, &api.ToolError{Name: "TypeError", Message: m.Path + "(tool?, { schema? }): " + err.Error(), Code: api.CodeInvalidInput})
 	}
-	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(m.Server.API.Title+" "+tool, 200), Namespace: m.Path, Untrusted: true})
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: m.Server.ToolID(tool), Namespace: m.Path, Untrusted: true})
 	out, te := m.Server.DescribeTool(tool, withSchema)
 	if te != nil {
 		return c.fail(request, te)

@@ -13,7 +13,6 @@ import (
 	"github.com/cloister-wasm/cloister/internal/catalog"
 	"github.com/cloister-wasm/cloister/internal/dispatch"
 	"github.com/cloister-wasm/cloister/internal/guestloop"
-	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/view"
 )
 
@@ -223,7 +222,7 @@ func (c *cell) requestDescribe(request int, rest []byte) error {
 	if json.Unmarshal(rest, &id) != nil || string(rest) == "null" {
 		return c.fail(request, &api.ToolError{Name: "TypeError", Message: "tools.describe(id): id must be a string", Code: api.CodeInvalidInput})
 	}
-	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: plaintext.Clip(id, 200)})
+	c.run.calls.Stamp(&api.TraceEvent{Event: api.EventDescribe, CellID: c.id, ParentID: c.parentID, Tool: c.run.view.KnownID(id)})
 	d, err := c.run.view.Catalog.Describe(id)
 	if err != nil {
 		return c.fail(request, c.run.view.UnknownTool(id))

@@ -69,8 +69,11 @@ func (b *builder) span(r *Run, e *Event, kind Kind, ago float64) *Span {
 	s.End = s.Start
 	switch kind {
 	case KindCall:
-		if s.Name = s.Tool; s.Namespace != "" {
+		switch { // a call of what is no tool names none
+		case s.Namespace != "":
 			s.Name = s.Namespace
+		case s.Tool != "":
+			s.Name = s.Tool
 		}
 	case KindApproval: // belongs to its call
 		s.parentID = e.CallID

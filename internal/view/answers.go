@@ -19,11 +19,10 @@ func (s *MCPServer) DescribeTool(tool string, withSchema bool) (json.RawMessage,
 	if tool == "" {
 		return s.overview(), nil
 	}
-	i := slices.IndexFunc(s.API.Tools, func(t mcpapi.Tool) bool { return t.Name == tool || t.Original == tool })
-	if i < 0 {
+	t := s.tool(tool)
+	if t == nil {
 		return nil, s.unknownTool(tool)
 	}
-	t := &s.API.Tools[i]
 	out := map[string]any{"server": s.API.Name, "tool": t.Name, "id": t.ID, "declaration": mcpapi.ToolDeclaration(&s.API, t)}
 	if withSchema {
 		returns := t.Returns
@@ -37,6 +36,24 @@ func (s *MCPServer) DescribeTool(tool string, withSchema bool) (json.RawMessage,
 		return nil, &api.ToolError{Message: "the answer has no JSON form", Code: api.CodeInternalError}
 	}
 	return text, nil
+}
+
+// tool finds a tool by its name in cells or by its own, nil if there is none.
+func (s *MCPServer) tool(name string) *mcpapi.Tool {
+	i := slices.IndexFunc(s.API.Tools, func(t mcpapi.Tool) bool { return t.Name == name || t.Original == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.API.Tools[i]
+}
+
+// ToolID returns the catalog id of a tool by either of its names, "" if there is none: for traces, which have no text of
+// a cell's choice.
+func (s *MCPServer) ToolID(name string) string {
+	if t := s.tool(name); t != nil {
+		return t.ID
+	}
+	return ""
 }
 
 func (s *MCPServer) toolNames() []string {

@@ -139,6 +139,18 @@ func (v *View) UnknownTool(id string) *api.ToolError {
 	return &api.ToolError{Message: msg, Code: api.CodeUnknownTool}
 }
 
+// KnownID returns an id that names a tool, also one that the run's policy hides, and "" for any other text. Traces go to
+// places that inputs do not go to, and are indexed: what a cell makes up is data of its choice, in as many forms as it likes.
+func (v *View) KnownID(id string) string {
+	if _, ok := v.Catalog.Lookup(id); ok {
+		return id
+	}
+	if _, ok := v.hidden[id]; ok || slices.ContainsFunc(v.Catalog.Excluded(), func(x catalog.Exclusion) bool { return x.ID == id }) {
+		return id
+	}
+	return ""
+}
+
 // RuleAgainst says, for the trace, why an id is not in the catalog.
 func (v *View) RuleAgainst(id string) string {
 	if rule, ok := v.hidden[id]; ok {
