@@ -4,7 +4,7 @@
 //	client := egress.New(nil)
 //	resp, err := client.Do(ctx, []egress.Rule{{Host: "api.example.com", Paths: []string{"/v1/"}}}, &egress.Request{
 //		URL:     "https://api.example.com/v1/items",
-//		Secrets: map[string]egress.Secret{"Authorization": {Prefix: "Bearer ", Value: token}},
+//		Secrets: map[string]egress.Secret{"Authorization": {Prefix: "Bearer ", Value: token, Hosts: []string{"api.example.com"}}},
 //	})
 //
 // A [Client] serves many plugins; what one of them may do comes with each call, as rules. [ParseRule] checks the rules of
