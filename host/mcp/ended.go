@@ -67,7 +67,7 @@ func LastEnded(cacheDir string, s *Server) (*Ended, error) {
 		return nil, fmt.Errorf("the cache of MCP servers: %w", err)
 	}
 	path, key := c.endedPath(s)
-	data, err := safefile.Read(path, maxEndedBytes)
+	data, err := safefile.ReadTrusted(path, maxEndedBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
