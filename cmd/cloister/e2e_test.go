@@ -126,8 +126,8 @@ func (g *gatewayUnderTest) call(ctx context.Context, tool string, arguments map[
 	return &out, res, json.Unmarshal(text, &out)
 }
 
-// exec runs a cell, and waits for calls that take longer than a cell has: how long they
-// take is up to the machine.
+// exec runs a cell, and waits for calls, and for an engine that is not compiled yet, that take longer than a cell has:
+// how long they take is up to the machine.
 func (g *gatewayUnderTest) exec(code string) *cellResult {
 	g.t.Helper()
 	return g.settle(g.must("exec", map[string]any{"code": code}))
@@ -135,7 +135,13 @@ func (g *gatewayUnderTest) exec(code string) *cellResult {
 
 func (g *gatewayUnderTest) settle(res *cellResult) *cellResult {
 	g.t.Helper()
-	for res.Status == "waiting" && len(res.Pending) > 0 && res.Pending[0].Method == "call" {
+	busy := func() bool {
+		if len(res.Pending) == 0 {
+			return res.Reason == "pending_tools" // the program itself is at work
+		}
+		return res.Pending[0].Method == "call"
+	}
+	for res.Status == "waiting" && busy() {
 		res = g.must("wait", map[string]any{"runId": res.RunID})
 	}
 	return res
