@@ -129,9 +129,16 @@ func instantiateImports(ctx context.Context, rt wazero.Runtime) error {
 // its own interrupt, which unwinds cleanly, before a checkpoint traps.
 const graceAfterDeadline = 2 * time.Millisecond
 
+// graceChecks is how many checkpoints it gets at least, about as much computing: on a busy machine the
+// time may pass without the guest.
+const graceChecks = 16
+
 // checkpoint is called by the engine's own polls and by the metered loops. Bit
 // 0 asks the engine to stop, bit 1 makes a metered loop trap.
 func (vm *VM) checkpoint() uint32 {
+	if vm.fuel > 0 {
+		return vm.burn()
+	}
 	if vm.interrupt.Load() {
 		vm.stopFor(ErrStopped)
 		return 3
@@ -147,7 +154,7 @@ func (vm *VM) checkpoint() uint32 {
 	}
 	over := now.Sub(vm.deadline)
 	vm.stopFor(context.DeadlineExceeded)
-	if over < graceAfterDeadline {
+	if vm.late++; over < graceAfterDeadline || vm.late <= graceChecks {
 		return 1
 	}
 	return 3

@@ -35,7 +35,7 @@ type VMOptions struct {
 const cellFile = "cell.js"
 
 // VM is one sealed instance. All methods are for one goroutine at a time, save
-// Stop. After ErrInterrupted or ErrTrapped only Close may be called.
+// Stop. After ErrTrapped only Close may be called, after ErrInterrupted Salvage and Close.
 type VM struct {
 	t        *Template
 	mod      api.Module
@@ -56,6 +56,9 @@ type VM struct {
 	deadline     time.Time
 	slice        slice // of the guest's computing; starts with the first checkpoint of a call
 	interrupted  error // why guest code was stopped
+	late         int   // checkpoints since its deadline
+	unwound      bool  // it ended by itself after that, and no trap was needed
+	fuel         int   // checkpoints that Salvage still allows, and one; 0 outside of it
 	dead         bool
 	closed       bool
 	gone         bool // the instance was released
@@ -214,7 +217,7 @@ func (vm *VM) do(ctx context.Context, op uint64, a args) (uint64, error) {
 		return 0, &TrapError{Cause: err}
 	}
 	if vm.interrupted != nil {
-		vm.dead = true
+		vm.dead, vm.unwound = true, true
 		return 0, &InterruptError{Cause: vm.interrupted}
 	}
 	return s[0], nil
