@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -40,7 +41,8 @@ type Result struct {
 	Waiting guestabi.WaitReason
 	Pending []PendingToolCall
 	// Message is set while the run waits for approval: one sentence for people on what waits, and
-	// with Options.ApprovalHint on where that is answered.
+	// with Options.ApprovalHint on where that is answered. In a completed result it is for the model:
+	// what the program most likely missed, where it returned nothing or a filter did not wait.
 	Message string
 	// Error, Code, Reason, Line and Column are set for a failed run. Line and
 	// Column count from 1 in the source given, and are 0 where unknown.
@@ -57,13 +59,28 @@ type Result struct {
 	Telemetry   Telemetry
 }
 
-// OutputItem is one item of a run's output.
+// OutputItem is one item of a run's output. A text has the member text, also an empty one.
 type OutputItem struct {
 	Type string `json:"type"` // "text" or "json"
 	Text string `json:"text,omitempty"`
 	// Level is set for lines of the console: log, info, warn, error or debug.
 	Level string          `json:"level,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// MarshalJSON writes the members of the item's type.
+func (o OutputItem) MarshalJSON() ([]byte, error) {
+	if o.Type == "json" {
+		return encode(struct {
+			Type  string          `json:"type"`
+			Value json.RawMessage `json:"value"`
+		}{o.Type, o.Value})
+	}
+	return encode(struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		Level string `json:"level,omitempty"`
+	}{o.Type, o.Text, o.Level})
 }
 
 // PendingToolCall is a call that has not settled.
@@ -106,18 +123,20 @@ type SnapshotTelemetry struct {
 }
 
 // MarshalJSON writes the union that the contract describes: only the fields of
-// the result's status.
+// the result's status. It makes no escapes for HTML; json.Marshal does of what it gets, a json.Encoder with
+// SetEscapeHTML(false) and ModelAnswer.JSON do not.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	switch r.Status {
 	case guestabi.StatusCompleted:
-		return json.Marshal(struct {
+		return encode(struct {
 			Status    guestabi.Status `json:"status"`
 			Value     json.RawMessage `json:"value"`
+			Message   string          `json:"message,omitempty"`
 			Output    []OutputItem    `json:"output,omitempty"`
 			Telemetry Telemetry       `json:"telemetry"`
-		}{r.Status, r.Value, r.Output, r.Telemetry})
+		}{r.Status, r.Value, r.Message, r.Output, r.Telemetry})
 	case guestabi.StatusWaiting:
-		return json.Marshal(struct {
+		return encode(struct {
 			Status    guestabi.Status     `json:"status"`
 			RunID     string              `json:"runId"`
 			Reason    guestabi.WaitReason `json:"reason"`
@@ -127,7 +146,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			Telemetry Telemetry           `json:"telemetry"`
 		}{r.Status, r.CellID, r.Waiting, r.Message, r.Pending, r.Output, r.Telemetry})
 	}
-	return json.Marshal(struct {
+	return encode(struct {
 		Status    guestabi.Status `json:"status"`
 		Error     string          `json:"error"`
 		Code      guestabi.Code   `json:"code"`
@@ -137,4 +156,15 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		Output    []OutputItem    `json:"output,omitempty"`
 		Telemetry Telemetry       `json:"telemetry"`
 	}{guestabi.StatusFailed, r.Error, r.Code, r.Reason, r.Line, r.Column, r.Output, r.Telemetry})
+}
+
+// encode writes JSON without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }

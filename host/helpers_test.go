@@ -151,7 +151,7 @@ func checkShape(t testing.TB, res *host.Result) {
 		guestabi.StatusFailed:    {"status", "error", "code", "telemetry"},
 	}[res.Status]
 	optional := map[guestabi.Status][]string{
-		guestabi.StatusCompleted: {"output"},
+		guestabi.StatusCompleted: {"output", "message"},
 		guestabi.StatusWaiting:   {"output", "message", "pendingToolCalls"},
 		guestabi.StatusFailed:    {"output", "reason", "line", "column"},
 	}[res.Status]

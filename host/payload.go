@@ -10,6 +10,7 @@ import (
 	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
+	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
 // The builders below write the array of tools for a request of one provider, from
@@ -114,15 +115,13 @@ func toolList[T any](r *Run, form func(api.ToolDefinition) T) json.RawMessage {
 	return encode(out)
 }
 
-// encode writes JSON without the escapes that only HTML needs.
+// encode is schema.Encode for what was checked before.
 func encode(v any) json.RawMessage {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := schema.Encode(v)
+	if err != nil {
 		return nil // cannot be: schemas were compiled. EnforceSurface refuses a payload without tools
 	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+	return text
 }
 
 // rootType gives the JSON of a schema's type, "" if it has none.
@@ -214,7 +213,7 @@ func answerControl(ctx context.Context, r *Run, call api.ModelCall) (*api.ModelA
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(res)
+	text, err := schema.Encode(res)
 	if err != nil {
 		return nil, err
 	}

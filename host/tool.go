@@ -35,7 +35,7 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 			if err != nil {
 				return nil, err
 			}
-			return json.Marshal(out)
+			return schema.Encode(out)
 		},
 	}
 }

@@ -23,15 +23,12 @@ type report struct {
 	}
 }
 
-// itemOverhead counts for the JSON around an item, so that empty items count.
-const itemOverhead = 16
-
 func (p *report) text(raw json.RawMessage, level string) error {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return fail(guestabi.ReasonInternalError, "the guest sent text that is no string")
 	}
-	return p.put(api.OutputItem{Type: "text", Text: s, Level: level}, len(s)+itemOverhead)
+	return p.put(api.OutputItem{Type: "text", Text: s, Level: level})
 }
 
 func (p *report) json(raw []byte) error {
@@ -39,10 +36,16 @@ func (p *report) json(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.put(api.OutputItem{Type: "json", Value: value}, len(value)+itemOverhead)
+	return p.put(api.OutputItem{Type: "json", Value: value})
 }
 
-func (p *report) put(item api.OutputItem, size int) error {
+// put counts an item as it is written: as JSON, with the comma behind it.
+func (p *report) put(item api.OutputItem) error {
+	text, err := item.MarshalJSON()
+	if err != nil {
+		return badMessage()
+	}
+	size := len(text) + 1
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mu.bytes+size > p.max {

@@ -61,7 +61,7 @@ func (c *Call) readResource(ctx context.Context, client api.MCPClient) (json.Raw
 		contents = append(contents, item.Resource)
 	}
 	c.mcp = &api.MCPResult{Content: items}
-	return json.Marshal(map[string]any{"contents": contents})
+	return schema.Encode(map[string]any{"contents": contents})
 }
 
 // GetPrompt is the call of prompts/get.
@@ -96,7 +96,7 @@ func (c *Call) getPrompt(ctx context.Context, client api.MCPClient) (json.RawMes
 		}
 		out.Messages = append(out.Messages, message{p.Messages[i].Role, list[0]})
 	}
-	return json.Marshal(out)
+	return schema.Encode(out)
 }
 
 // maxContentItems bounds the items of one result.
@@ -134,7 +134,7 @@ func (c *Call) mcpValue(res *api.MCPResult) (json.RawMessage, error) {
 		return nil, err
 	}
 	c.mcp = res // with structuredContent as the server gave it
-	return json.Marshal(struct {
+	return schema.Encode(struct {
 		Structured json.RawMessage   `json:"structuredContent,omitempty"`
 		Content    []json.RawMessage `json:"content"`
 	}{withoutBinaries(res.Structured, res.Content, placeholders), list})
