@@ -37,6 +37,9 @@ const (
 // MaxValueDepth bounds the nesting of a value.
 const MaxValueDepth = 256
 
+// maxSafe is Number.MAX_SAFE_INTEGER, 2**53-1. Integers beyond it, and below its negative, become strings.
+const maxSafe = "9007199254740991"
+
 // ErrValue reports text that is no JSON value within the codec's bounds.
 var ErrValue = errors.New("no JSON value")
 
@@ -47,7 +50,7 @@ func AppendString(dst []byte, s string) []byte {
 }
 
 // AppendJSON appends the encoding of a value given as JSON text. Lone surrogates
-// in escapes become U+FFFD.
+// in escapes become U+FFFD; an integer that JavaScript's numbers cannot hold exactly becomes a string of its digits.
 func AppendJSON(dst, text []byte) ([]byte, error) {
 	t := transcoder{in: text, out: dst}
 	t.space()
@@ -149,6 +152,11 @@ func (t *transcoder) number() error {
 			t.out = binary.LittleEndian.AppendUint32(append(t.out, TagInt32), uint32(int32(n)))
 			return nil
 		}
+	}
+	if digits := s[first-start:]; integer && (len(digits) > len(maxSafe) || len(digits) == len(maxSafe) && digits > maxSafe) {
+		// A number of JavaScript would be another integer: its digits as text lose nothing.
+		t.out = AppendString(t.out, s)
+		return nil
 	}
 	// Out of range gives ±Inf, as JSON.parse does.
 	f, _ := strconv.ParseFloat(s, 64)

@@ -48,7 +48,8 @@ var Reasons = []Reason{
 }
 
 // Code gives the coarse code of a reason. What the guest's program or its caller
-// did wrong is invalid_input; an unknown reason is internal_error.
+// did wrong is invalid_input, and so is a tool's failure or a person's refusal that the program let pass: only what the
+// host itself cannot do, and an unknown reason, is internal_error.
 func (r Reason) Code() Code {
 	switch r {
 	case ReasonRuntimeUnavailable:
@@ -62,7 +63,7 @@ func (r Reason) Code() Code {
 	case ReasonAborted:
 		return CodeAborted
 	case ReasonInvalidConfig, ReasonInvalidInput, ReasonUnsupportedLanguage, ReasonTypeScriptTransformFailed,
-		ReasonModuleAccessDenied, ReasonSnapshotExpired, ReasonTooManyPendingToolCalls:
+		ReasonModuleAccessDenied, ReasonSnapshotExpired, ReasonTooManyPendingToolCalls, ReasonGuestError, ReasonNestedToolFailed:
 		return CodeInvalidInput
 	}
 	return CodeInternalError

@@ -31,7 +31,7 @@ func TestWhatIsAbsent(t *testing.T) {
 		`return MCP.issueTracker.resources.lst()`:                     {notFunction, ""},
 		`const m = MCP.issueTracker; return m.nope({})`:               {notFunction, ""},
 		`return undefined(tools.read_file)`:                           {notFunction, ""},
-		`return (tools.search)("x").nope()`:                           {notFunction, ""},
+		`return (await (tools.search)("x")).nope()`:                   {notFunction, ""},
 		strings.Repeat(" ", 100_000) + `return MCP.issueTracker.no()`: {notFunction, ": there is no MCP.issueTracker.no; MCP.issueTracker.$api() lists its tools"},
 	} {
 		for _, language := range []string{"javascript", "typescript"} {

@@ -71,10 +71,10 @@ var reasons = []struct {
 		r := setup(t, host.Options{CodeMode: host.CodeModeConfig{MaxPendingToolCalls: 1}})
 		return exec(t, r, "await Promise.all(Array.from({ length: 65 }, () => tools.echo({})))")
 	}},
-	{guestabi.ReasonNestedToolFailed, guestabi.CodeInternalError, func(t *testing.T) *host.Result {
+	{guestabi.ReasonNestedToolFailed, guestabi.CodeInvalidInput, func(t *testing.T) *host.Result {
 		return exec(t, setup(t, host.Options{}), "await tools.call('cloister:core:nope')")
 	}},
-	{guestabi.ReasonGuestError, guestabi.CodeInternalError, func(t *testing.T) *host.Result {
+	{guestabi.ReasonGuestError, guestabi.CodeInvalidInput, func(t *testing.T) *host.Result {
 		return exec(t, setup(t, host.Options{}), "null.x")
 	}},
 	{guestabi.ReasonAborted, guestabi.CodeAborted, func(t *testing.T) *host.Result {

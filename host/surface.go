@@ -181,7 +181,7 @@ func firstOf(obj map[string]any, keys ...string) any {
 func (r *Run) ParseExec(arguments []byte) (api.ExecInput, *api.Result) {
 	var in api.ExecInput
 	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
-		return in, r.programs.Refuse("exec: " + err.Error())
+		return in, r.programs.BadArguments("exec", `{"code": "the program", "language"?: "javascript" or "typescript"}`, err)
 	}
 	return in, nil
 }
@@ -190,7 +190,7 @@ func (r *Run) ParseExec(arguments []byte) (api.ExecInput, *api.Result) {
 func (r *Run) ParseWait(arguments []byte) (api.WaitInput, *api.Result) {
 	var in api.WaitInput
 	if err := schema.DecodeInto(arguments, &in, nil); err != nil {
-		return in, r.programs.Refuse("wait: " + err.Error())
+		return in, r.programs.BadArguments("wait", `{"runId": "that of a waiting result", "timeoutMs"?: milliseconds}`, err)
 	}
 	return in, nil
 }

@@ -4,8 +4,8 @@
 // Rules for all files of the prelude: read no property of a built-in at call
 // time, use object literals with a null prototype as records, grow no arrays
 // (an element may meet a setter on Array.prototype), build messages as strings.
-const { apply, ownKeys } = Reflect;
-const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+const { apply, ownKeys, get: reflectGet } = Reflect;
+const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, keys: objectKeys } = Object;
 const { parse: jsonParse, stringify: jsonStringify } = JSON;
 const GuestError = Error;
 const GuestTypeError = TypeError;
@@ -15,8 +15,23 @@ const toText = String;
 const functionToString = Function.prototype.toString;
 const stringSlice = String.prototype.slice;
 const stringStartsWith = String.prototype.startsWith;
+const stringIndexOf = String.prototype.indexOf;
 const isArray = Array.isArray;
 const isError = Error.isError;
+const objectPrototype = Object.prototype;
+const isEnumerable = objectPrototype.propertyIsEnumerable;
+const dateValue = Date.prototype.getTime;
+const { get: mapGet, set: mapSet, forEach: mapForEach } = Map.prototype;
+const { add: setAdd, forEach: setForEach } = Set.prototype;
+const getter = (prototype, name) => getOwnPropertyDescriptor(prototype, name).get;
+const mapSize = getter(Map.prototype, 'size'), setSize = getter(Set.prototype, 'size');
+const typedPrototype = getPrototypeOf(Int8Array.prototype);
+const typedName = getter(typedPrototype, Symbol.toStringTag), typedLength = getter(typedPrototype, 'length');
+
+// hide defines a property as built-in ones are: a cell may replace it, and no loop meets it.
+function hide(object, name, value) {
+  defineProperty(object, name, { __proto__: null, value, enumerable: false, writable: true, configurable: true });
+}
 
 function define(object, name, value) {
   defineProperty(object, name, { __proto__: null, value, enumerable: true, writable: false, configurable: false });

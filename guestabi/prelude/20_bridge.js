@@ -7,7 +7,7 @@
 // guestabi/wire.go lists the letters.
 let outbox = '';
 let written = 0; // UTF-16 units of output so far
-let overflow = false;
+let overflows = 0;
 
 // Each open request has a slot: a number, its text, and the functions of its
 // promise. All arrays have their full length before a cell runs, so that to
@@ -25,10 +25,8 @@ let freeSlots = slots;
 // request sends a message and gives the promise of its answer.
 function request(letter, rest) {
   if (freeSlots === 0) {
-    return new GuestPromise((resolve, reject) => {
-      reject(errorFrom('Error', 'too many pending tool calls: ' + slots + ' are open; await some before starting more',
-        'too_many_pending_tool_calls'));
-    });
+    return failed(errorFrom('Error', 'too many pending tool calls: ' + slots + ' are open; await some before starting more',
+      'too_many_pending_tool_calls'));
   }
   const slot = free[--freeSlots];
   outbox += letter + slotText[slot] + rest + '\n';
@@ -44,31 +42,49 @@ function keep(resolve, reject) {
   rejecters[opening] = reject;
 }
 
-// encode gives JSON text, with null for what JSON has no word for.
-function encode(value) {
-  const text = jsonStringify(value);
-  return text === undefined ? 'null' : text;
+// failed gives a promise that is rejected.
+function failed(error) {
+  return new GuestPromise((_, reject) => { reject(error); });
 }
 
 // A known tool is named by its number in setup.tools.
 const toolNumber = { __proto__: null };
-for (let i = 0; i < setup.tools.length; i++) toolNumber[setup.tools[i].id] = i + ',';
+for (let i = 0; i < setup.tools.length; i++) toolNumber[setup.tools[i].id] = i;
 
 function call(id, input) {
   const number = typeof id === 'string' ? toolNumber[id] : undefined;
-  const text = input === undefined ? '{}' : encode(input);
-  if (number !== undefined) return request('c', number + text);
-  return request('u', '[' + encode(id) + ',' + text + ']');
+  if (number !== undefined) return callNumber(number, input);
+  try {
+    return request('u', '[' + encode(id) + ',' + inputText(input) + ']');
+  } catch (error) {
+    return failed(about(error, 'tools.call(id, input)'));
+  }
 }
 
-// output adds an item to the run's output, as long as it is within the cap.
+// callNumber calls a known tool. An input that has no JSON form is a rejected promise, as all that goes wrong with a
+// call is.
+function callNumber(number, input) {
+  let text;
+  try {
+    text = inputText(input);
+  } catch (error) {
+    return failed(about(error, 'input of ' + setup.tools[number].id));
+  }
+  return request('c', number + ',' + text);
+}
+
+function inputText(input) { return input === undefined ? '{}' : encode(input); }
+
+// output adds an item to the run's output. Over the cap the program ends: the host reads the message, and the error
+// keeps the program from going on to its end first.
 function output(letter, rest) {
-  if (overflow) return;
   written += rest.length;
-  if (written > setup.maxOutput) {
-    overflow = true;
-    outbox += 'o\n';
+  if (written <= setup.maxOutput) {
+    outbox += letter + rest + '\n';
     return;
   }
-  outbox += letter + rest + '\n';
+  if (overflows++ === 0) outbox += 'o\n';
+  // Whoever catches this for ever waits for his deadline here, where the engine looks at it: then the message is read.
+  if (overflows > 1000) for (;;);
+  throw errorFrom('RangeError', 'the output is larger than ' + setup.maxOutput + ' bytes', 'output_limit_exceeded');
 }

@@ -1,24 +1,41 @@
 // The guest API: tools, ALL_TOOLS, API, text, json, yield_control, console.
+
+// noCallbacks is for who writes as in the time before promises: the callback would never be called.
+function noCallbacks(what) {
+  return errorFrom('TypeError', what + ' takes no function: it gives a promise, await it', 'invalid_input');
+}
+
 const tools = { __proto__: null };
 
 const helpers = {
   __proto__: null,
   search(query, options) {
     const limit = options === undefined || options === null ? undefined : options.limit;
-    return request('s', '[' + encode(query) + ',' + encode(limit) + ']');
+    try {
+      return request('s', '[' + encode(query) + ',' + encode(limit) + ']');
+    } catch (error) {
+      return failed(error);
+    }
   },
   describe(id) {
-    return request('d', encode(id));
+    try {
+      return request('d', encode(id));
+    } catch (error) {
+      return failed(error);
+    }
   },
-  call(id, input) {
-    return call(id, input);
+  call(id, input, callback) {
+    return typeof callback === 'function' ? failed(noCallbacks('tools.call')) : call(id, input);
   },
 };
 for (const name of ownKeys(helpers)) define(tools, name, freeze(helpers[name]));
 for (const name of ownKeys(setup.names)) {
   const number = toolNumber[setup.names[name]];
   define(tools, name, freeze({
-    [name](input) { return request('c', number + (input === undefined ? '{}' : encode(input))); },
+    [name](input, callback) {
+      // A list's map passes an index and the list here.
+      return typeof callback === 'function' ? failed(noCallbacks('tools.' + name)) : callNumber(number, input);
+    },
   }[name]));
 }
 freeze(tools);
@@ -49,28 +66,19 @@ const api = {
 for (const name of ownKeys(api)) freeze(api[name]);
 freeze(api);
 
-// show turns any value into text for a reader.
-function show(value) {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null) {
-    if (isError(value)) return toText(value.name) + ': ' + toText(value.message);
-    try {
-      const text = jsonStringify(value);
-      if (text !== undefined) return text;
-    } catch { /* circular, or a getter that throws: the fall-back below */ }
-    return '[object]';
-  }
-  return typeof value === 'bigint' ? toText(value) + 'n' : toText(value);
-}
-
 const cell = {
   __proto__: null,
   text(value) {
     output('t', jsonStringify(show(value)));
   },
   json(value) {
-    const text = jsonStringify(value);
-    if (text === undefined) throw new GuestTypeError('json(value): a ' + typeof value + ' has no JSON form');
+    if (value === undefined) throw new GuestTypeError('json(value): undefined has no JSON form');
+    let text;
+    try {
+      text = encode(value);
+    } catch (error) {
+      throw about(error, 'json(value)');
+    }
     output('j', text);
   },
   yield_control(reason) {
@@ -88,6 +96,7 @@ for (const level of ['log', 'info', 'warn', 'error', 'debug']) {
     },
   }[level]));
 }
+for (const name of ['table', 'dir', 'trace']) define(console, name, console.log); // the value is all there is to show
 freeze(console);
 
 define(globalThis, 'tools', tools);

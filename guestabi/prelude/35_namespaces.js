@@ -6,10 +6,15 @@ function callable(name, number) {
     [name]() {
       let last = arguments.length;
       while (last > 0 && arguments[last - 1] === undefined) last--;
+      if (last > 0 && typeof arguments[last - 1] === 'function') return failed(noCallbacks(name));
       let args = '', gone = 0;
-      for (let i = 0; i < last; i++) {
-        if (arguments[i] === undefined && i < 16) gone |= 1 << i;
-        args += (i === 0 ? '' : ',') + encode(arguments[i]);
+      try {
+        for (let i = 0; i < last; i++) {
+          if (arguments[i] === undefined && i < 16) gone |= 1 << i;
+          args += (i === 0 ? '' : ',') + encode(arguments[i]);
+        }
+      } catch (error) {
+        return failed(about(error, 'input of ' + name));
       }
       return request('n', number + ',' + gone + ',[' + args + ']');
     },

@@ -1,24 +1,16 @@
 // structuredClone for what a sealed guest has: HTML, 2.7 "Safe passing of
 // structured data", without transfer and without platform objects.
 {
-  const dateValue = Date.prototype.getTime;
-  const getter = (prototype, name) => getOwnPropertyDescriptor(prototype, name).get;
   const regexpSource = getter(RegExp.prototype, 'source'), regexpFlags = getter(RegExp.prototype, 'flags');
-  const { get: mapGet, set: mapSet, forEach: mapForEach } = Map.prototype;
-  const mapSize = getter(Map.prototype, 'size');
-  const { add: setAdd, forEach: setForEach } = Set.prototype;
-  const setSize = getter(Set.prototype, 'size');
   const bufferLength = getter(ArrayBuffer.prototype, 'byteLength'), bufferSlice = ArrayBuffer.prototype.slice;
-  const typedPrototype = getPrototypeOf(Int8Array.prototype);
-  const typedName = getter(typedPrototype, Symbol.toStringTag), typedBuffer = getter(typedPrototype, 'buffer');
-  const typedOffset = getter(typedPrototype, 'byteOffset'), typedLength = getter(typedPrototype, 'length');
+  const typedBuffer = getter(typedPrototype, 'buffer');
+  const typedOffset = getter(typedPrototype, 'byteOffset');
   const viewBuffer = getter(DataView.prototype, 'buffer'), viewOffset = getter(DataView.prototype, 'byteOffset');
   const viewLength = getter(DataView.prototype, 'byteLength');
   const booleanValue = Boolean.prototype.valueOf, numberValue = Number.prototype.valueOf, stringValue = String.prototype.valueOf;
   const bigintValue = BigInt.prototype.valueOf, symbolValue = Symbol.prototype.valueOf;
   const weakMapHas = WeakMap.prototype.has, weakSetHas = WeakSet.prototype.has, weakRefDeref = WeakRef.prototype.deref;
   const GuestMap = Map, GuestSet = Set, GuestDate = Date, GuestRegExp = RegExp, GuestDataView = DataView, toObject = Object;
-  const isEnumerable = Object.prototype.propertyIsEnumerable;
   const typedConstructors = { __proto__: null, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array,
     Uint32Array, Float16Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array };
   const errorConstructors = { __proto__: null, Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };

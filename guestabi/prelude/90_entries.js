@@ -1,3 +1,12 @@
+// causes is what an error's message does not say: the errors of an AggregateError, and its cause.
+function causes(error) {
+  const errors = getOwnPropertyDescriptor(error, 'errors'), cause = getOwnPropertyDescriptor(error, 'cause');
+  let text = '';
+  if (errors !== undefined && isArray(errors.value)) text += ' (errors: ' + cut(show(errors.value), 2000) + ')';
+  if (cause !== undefined && cause.value !== undefined) text += ' (cause: ' + cut(show(cause.value), 2000) + ')';
+  return text;
+}
+
 // The entries, in the order of guestabi/wire.go. Only the host holds them.
 return [
   // start runs a cell. The function must be the whole text that the host
@@ -6,6 +15,7 @@ return [
     if (typeof fn !== 'function' || apply(functionToString, fn, []) !== text) {
       throw new GuestSyntaxError('the code closes the function around it: unbalanced brackets');
     }
+    saysSymbol = apply(stringIndexOf, text, ['Symbol']) >= 0;
     return apply(fn, undefined, []);
   },
 
@@ -27,9 +37,9 @@ return [
     return messages;
   },
 
-  // finish gives the JSON text of the cell's value.
+  // finish gives the JSON text of the cell's value, nothing for undefined.
   function finish(value) {
-    return encode(value);
+    return value === undefined ? '' : encode(value);
   },
 
   // explain describes a thrown value as JSON text.
@@ -43,7 +53,12 @@ return [
       }
     };
     if (typeof reason === 'object' && reason !== null) {
-      const name = read('name'), message = read('message');
+      const name = read('name');
+      let message = read('message');
+      if (message !== undefined && isError(reason)) {
+        const more = causes(reason);
+        message = message === '' ? apply(stringSlice, more, [1]) : cut(message + more, 8192);
+      }
       if (name !== undefined || message !== undefined) {
         return jsonStringify({ __proto__: null, name, message, code: read('code'), stack: read('stack'), error: isError(reason) });
       }

@@ -31,6 +31,8 @@ type cell struct {
 	calls    int             // numbers the calls
 	refused  int             // requests over Options.MaxCalls
 	resting  bool            // it was suspended and has got nothing since
+
+	gaveNothing bool // the program returned undefined
 	diagnosis
 	report report
 	grants dispatch.Grants       // answers that hold for this cell
@@ -127,7 +129,7 @@ func (c *cell) Delivered(d *guestloop.Delivery) {
 		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventResume, CellID: c.id})
 	}
 	if d.Failure != nil {
-		c.noteFailure(d.Failure)
+		c.noteFailure(d)
 	}
 }
 
@@ -136,13 +138,17 @@ func (c *cell) Delivered(d *guestloop.Delivery) {
 func (c *cell) Finish(ctx context.Context, lg *guestloop.Guest) error {
 	g := guest.Guest{VM: lg.VM, Main: lg.Main}
 	value, err := g.Result(ctx, guestabi.EntryFinish, c.h.cfg.MaxOutputBytes)
+	if err == nil && len(value) == 0 {
+		c.gaveNothing, value = true, []byte("null")
+	}
 	if errors.Is(err, quickjs.ErrTooLarge) {
 		return c.report.overflow()
 	}
 	if err != nil {
 		var t *guest.Thrown
 		if errors.As(err, &t) {
-			t.Message = "the value returned has no JSON form: " + t.Message
+			t.Message = "the value returned: " + t.Message
+			c.ofValue = true
 		}
 		return err
 	}
@@ -168,7 +174,9 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 		if g.VM.OutOfMemory() {
 			c.report.limitHit(guestabi.ReasonMemoryLimitExceeded)
 		}
-		return &ending{res: c.result(&api.Result{Status: guestabi.StatusCompleted, Value: c.value})}
+		res := c.result(&api.Result{Status: guestabi.StatusCompleted, Value: c.value})
+		res.Message = c.missed(c.gaveNothing && len(res.Output) == 0)
+		return &ending{res: res}
 	}
 	if errors.Is(err, errNoMachine) {
 		return &ending{err: err}
@@ -180,6 +188,9 @@ func (c *cell) Ended(ctx context.Context, lg *guestloop.Guest, err error) any {
 		c.run.calls.Stamp(&api.TraceEvent{Event: api.EventAbort, CellID: c.id})
 	}
 	e := c.classify(ctx, g, err)
+	if e.reason == guestabi.ReasonTimeout && g.VM != nil {
+		e = c.lastWords(g, e)
+	}
 	switch e.reason {
 	case guestabi.ReasonTimeout, guestabi.ReasonMemoryLimitExceeded, guestabi.ReasonOutputLimitExceeded,
 		guestabi.ReasonSnapshotLimitExceeded, guestabi.ReasonTooManyPendingToolCalls:

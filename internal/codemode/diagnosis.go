@@ -3,7 +3,7 @@ package codemode
 import (
 	"context"
 	"errors"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/cloister-wasm/cloister/api"
@@ -19,23 +19,8 @@ type diagnosis struct {
 	run      *Run
 	source   string
 	position func(line, column int) (int, int) // the place in the source, nil where they are equal
-	failures []guestabi.Thrown                 // delivered to the guest, to recognise them when they come back
-}
-
-// maxFailures bounds the failures that are remembered.
-const maxFailures = 64
-
-func (d *diagnosis) noteFailure(t *guestabi.Thrown) {
-	if len(d.failures) < maxFailures {
-		d.failures = append(d.failures, guestabi.Thrown{Name: t.Name, Message: t.Message, Code: t.Code})
-	}
-}
-
-// isFailure says whether what the guest threw is a nested failure it was given.
-func (d *diagnosis) isFailure(t *guestabi.Thrown) bool {
-	return slices.ContainsFunc(d.failures, func(f guestabi.Thrown) bool {
-		return f.Name == t.Name && f.Message == t.Message && f.Code == t.Code
-	})
+	failures []failure                         // delivered to the guest, to recognise them when they come back
+	ofValue  bool                              // the error is about the value that the program returned
 }
 
 // unhandled is a promise that failed and that nobody awaited: the program would
@@ -78,7 +63,7 @@ func (d *diagnosis) classify(ctx context.Context, g guest.Guest, err error) *run
 	case ctx.Err() != nil:
 		return fail(guestabi.ReasonAborted, "the run was aborted")
 	case errors.Is(err, quickjs.ErrInterrupted), errors.Is(err, guestloop.ErrTooLong):
-		return fail(guestabi.ReasonTimeout, "the program ran longer than it may; do less in one cell, or await tools instead of looping")
+		return fail(guestabi.ReasonTimeout, "the program ran longer than the %d ms of computing that it may; do less in one cell, or await tools instead of looping", d.run.h.cfg.TimeoutMs)
 	case g.VM != nil && g.VM.ModuleDenied():
 		e = moduleDenied()
 		if errors.As(err, &t) {
@@ -89,6 +74,12 @@ func (d *diagnosis) classify(ctx context.Context, g guest.Guest, err error) *run
 		return fail(guestabi.ReasonMemoryLimitExceeded, "the program needs more than its %d bytes of memory", d.run.h.cfg.MemoryLimitBytes)
 	case errors.As(err, &t):
 		return d.explain(t)
+	case errors.Is(err, guestloop.ErrDeadlock) && g.VM != nil:
+		if reason, ok := g.VM.Unhandled(); ok { // most likely why nothing goes on
+			if errors.As(d.unhandled(ctx, g, reason), &e) {
+				return e
+			}
+		}
 	}
 	return plainFailure(err, d.run.h.cfg.MaxSnapshotBytes)
 }
@@ -132,9 +123,14 @@ func moduleDenied() *runError {
 func (d *diagnosis) explain(t *guest.Thrown) *runError {
 	e := &runError{reason: guestabi.ReasonGuestError, message: t.Error()}
 	e.line, e.column = d.place(t.Stack)
+	if d.ofValue {
+		d.returned(e)
+	}
+	f := d.failureOf(&t.Thrown)
 	switch {
-	case d.isFailure(&t.Thrown):
+	case f != nil:
 		e.reason = guestabi.ReasonNestedToolFailed
+		d.name(e, f)
 	case t.Code == string(guestabi.ReasonTooManyPendingToolCalls):
 		e.reason = guestabi.ReasonTooManyPendingToolCalls
 	case e.message == "":
@@ -142,7 +138,8 @@ func (d *diagnosis) explain(t *guest.Thrown) *runError {
 	case t.Name == "ReferenceError" && t.Message == "require is not defined":
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "require is not available: use the tools that ALL_TOOLS lists"
 	default:
-		if hint := d.run.view.Absent(d.source, e.message, e.line, e.column); hint != "" {
+		d.mendPlace(e, t)
+		if hint := d.hint(t, e.line, e.column); hint != "" {
 			e.message += ": " + hint
 		}
 	}
@@ -156,6 +153,11 @@ func (d *diagnosis) syntaxFault(code string, t *guest.Thrown) *runError {
 	e := &runError{reason: guestabi.ReasonInvalidInput, message: t.Error()}
 	if guest.ModuleSyntax(code, line, column) {
 		e.reason, e.message = guestabi.ReasonModuleAccessDenied, "import and export are not available: a cell has no modules; use the tools that ALL_TOOLS lists"
+	} else if hint := d.syntaxHint(code, t.Message, line, column); hint != "" {
+		e.message += ": " + hint
+	}
+	if last := strings.Count(code, "\n") + 1; line > last { // behind the end, in the wrapper
+		line, column = last, len(code)-strings.LastIndexByte(code, '\n')
 	}
 	e.line, e.column = d.mapPlace(line, column)
 	return e

@@ -76,6 +76,9 @@ func (o *outside) shows() (outsideKind, json.RawMessage) {
 	return o.mu.kind, o.mu.payload
 }
 
+// Names are the id of the tool that is called, and the function of a namespace that was called, "" for a call by id or name.
+func (c *Call) Names() (tool, namespace string) { return c.tc.Tool, c.tc.Namespace }
+
 // AsksApproval says that the call waits for approval.
 func (c *Call) AsksApproval() bool {
 	kind, _ := c.outside.shows()

@@ -37,7 +37,7 @@ func (g *Guest) Start(ctx context.Context, code string) error {
 	if err != nil {
 		return g.Thrown(ctx, err)
 	}
-	if g.Main, err = g.call(ctx, guestabi.EntryStart, fn, text); err != nil {
+	if g.Main, err = g.Call(ctx, guestabi.EntryStart, fn, text); err != nil {
 		return g.syntax(ctx, err)
 	}
 	return nil
@@ -54,7 +54,8 @@ func (g *Guest) syntax(ctx context.Context, err error) error {
 	return err
 }
 
-func (g *Guest) call(ctx context.Context, entry int, args ...quickjs.Value) (quickjs.Value, error) {
+// Call calls an entry of the prelude.
+func (g *Guest) Call(ctx context.Context, entry int, args ...quickjs.Value) (quickjs.Value, error) {
 	t := g.VM.Template()
 	return g.VM.Call(ctx, t.Entry(entry), t.Undefined(), args...)
 }
@@ -70,7 +71,7 @@ func (g *Guest) Result(ctx context.Context, entry, max int) ([]byte, error) {
 }
 
 func (g *Guest) text(ctx context.Context, entry int, v quickjs.Value, max int) ([]byte, error) {
-	s, err := g.call(ctx, entry, v)
+	s, err := g.Call(ctx, entry, v)
 	if err != nil {
 		return nil, g.Thrown(ctx, err)
 	}
@@ -86,7 +87,7 @@ const maxThrown = 256 << 10
 
 // Reason describes a value that was thrown or that a promise was rejected with.
 func (g *Guest) Reason(ctx context.Context, v quickjs.Value) error {
-	s, err := g.call(ctx, guestabi.EntryExplain, v)
+	s, err := g.Call(ctx, guestabi.EntryExplain, v)
 	if err != nil {
 		var exc *quickjs.Exception
 		if errors.As(err, &exc) {
