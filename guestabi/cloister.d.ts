@@ -1,7 +1,13 @@
 /**
  * What a Cloister cell finds in its realm, for authors and editors. A cell is the
  * body of an async function: `await` and `return` work at its top level. There
- * are no modules, files, network, timers or environment, and no `eval`.
+ * are no modules, files, network, timers, locale data or environment, and no
+ * `eval`. `TextEncoder`, `TextDecoder`, `atob` and `btoa` are there.
+ *
+ * What is returned, passed to a tool or to `json` has to have a JSON form. Sets
+ * and typed arrays become arrays, maps with string keys objects, errors their
+ * name, message and code. Promises, functions, generators, symbols, BigInts, NaN,
+ * infinities, invalid dates and other maps are errors that say what to do.
  */
 
 /** A tool of this run. Schemas are given by `tools.describe`. */
@@ -34,7 +40,10 @@ interface ToolCatalog {
   /** Ranks tools for a query, best first. The limit is a positive integer. */
   search(query: string, options?: { limit?: number }): Promise<ToolCatalogEntry[]>;
   describe(id: string): Promise<ToolCatalogEntryWithSchema>;
-  /** Calls a tool. The input must have a JSON form; `{}` if it is left out. */
+  /**
+   * Calls a tool. The input must have a JSON form; `{}` if it is left out. Integers
+   * of a result beyond Number.MAX_SAFE_INTEGER are strings of their digits.
+   */
   call(id: string, input?: unknown): Promise<any>;
   /** Tools whose name is a plain identifier and belongs to one tool only. */
   readonly [safeToolName: string]: (input?: any, ...rest: any[]) => Promise<any>;
@@ -72,7 +81,7 @@ declare const API: {
   read(path: string): Promise<string>;
 };
 
-/** Adds text to the output. A value that is no string is shown as JSON. */
+/** Adds text to the output. A value that is no string is shown as by console.log of Node.js. */
 declare function text(value: unknown): void;
 /** Adds a JSON value to the output. */
 declare function json(value: unknown): void;
@@ -80,11 +89,15 @@ declare function json(value: unknown): void;
 declare function yield_control(reason?: string): Promise<void>;
 /** A deep copy; functions, symbols and promises cannot be cloned. */
 declare function structuredClone<T>(value: T): T;
-/** Lines of the console are part of the output. */
+/** Lines of the console are part of the output. Long and deep values are shown in part. */
 declare const console: {
   log(...values: unknown[]): void;
   info(...values: unknown[]): void;
   warn(...values: unknown[]): void;
   error(...values: unknown[]): void;
   debug(...values: unknown[]): void;
+  /** As log. */
+  table(...values: unknown[]): void;
+  dir(...values: unknown[]): void;
+  trace(...values: unknown[]): void;
 };
