@@ -70,7 +70,7 @@ func TestOverflowEndsTheCell(t *testing.T) {
 		"for (;;) { try { json('x'.repeat(100)) } finally { continue } }",
 		"await tools.echo({}); for (;;) console.log('x'.repeat(100))",
 	} {
-		res := exec(t, r, code)
+		res, _ := waitToEnd(t, r, exec(t, r, code), 0)
 		wantFailed(t, res, guestabi.ReasonOutputLimitExceeded)
 		if res.Code != guestabi.CodeOutputLimitExceeded || len(res.Output) == 0 {
 			t.Errorf("%s: code %s, %d items", code, res.Code, len(res.Output))
@@ -97,7 +97,7 @@ func TestTimeoutKeepsOutput(t *testing.T) {
 		"console.log('before');\nfunction f(n) {\n  while (true) n = Math.min(n, 1);\n}\nf(1)": 3,
 		"await tools.echo({});\nconsole.log('before');\nfor (;;);":                             3,
 	} {
-		res := exec(t, r, code)
+		res, _ := waitToEnd(t, r, exec(t, r, code), 0)
 		wantFailed(t, res, guestabi.ReasonTimeout)
 		if got := texts(res); len(got) != 1 || got[0] != "before" || res.Line != line {
 			t.Errorf("%s: output %q, line %d, want %d", code, got, res.Line, line)

@@ -117,6 +117,9 @@ func (a *app) runCell(ctx context.Context, f *runFlags, file string) error {
 		return a.printResult(res)
 	case res.Status == guestabi.StatusCompleted:
 		p.value(res.Value)
+		if res.Message != "" && !f.quiet {
+			u.do(func() { u.print(u.err, "note: "+res.Message+"\n") })
+		}
 		return nil
 	case res.Status == guestabi.StatusWaiting:
 		u.do(func() { u.print(u.err, interruptText(u.err, res)) })

@@ -31,8 +31,16 @@ function request(letter, rest) {
   const slot = free[--freeSlots];
   outbox += letter + slotText[slot] + rest + '\n';
   opening = slot;
-  return new GuestPromise(keep);
+  return defineProperty(new GuestPromise(keep), 'await', unspread);
 }
+
+// unspread is on the promise of each request, since to spread it, { ...promise }, asks for nothing but its own
+// properties: the program would go on with an empty object.
+const unspread = {
+  __proto__: null,
+  enumerable: true,
+  get: { get() { throw new GuestTypeError('a promise was spread, or gone through: await it first, as in { ...(await promise) }'); } }.get,
+};
 
 // keep stores the functions of the promise being made. One function for all
 // requests costs less than a closure for each.

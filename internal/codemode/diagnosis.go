@@ -63,7 +63,7 @@ func (d *diagnosis) classify(ctx context.Context, g guest.Guest, err error) *run
 	case ctx.Err() != nil:
 		return fail(guestabi.ReasonAborted, "the run was aborted")
 	case errors.Is(err, quickjs.ErrInterrupted), errors.Is(err, guestloop.ErrTooLong):
-		return fail(guestabi.ReasonTimeout, "the program ran longer than the %d ms of computing that it may; do less in one cell, or await tools instead of looping", d.run.h.cfg.TimeoutMs)
+		return fail(guestabi.ReasonTimeout, "the program ran longer than it may; do less in one cell, or await tools instead of looping")
 	case g.VM != nil && g.VM.ModuleDenied():
 		e = moduleDenied()
 		if errors.As(err, &t) {

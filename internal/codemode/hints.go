@@ -124,10 +124,10 @@ var unreadProperty = regexp.MustCompile(`^TypeError: cannot read property '(.{1,
 // unread is about a property of undefined or null.
 func (d *diagnosis) unread(message string) string {
 	m := unreadProperty.FindStringSubmatch(message)
-	if m == nil {
+	if m == nil || !strings.Contains(d.source, "await") {
 		return ""
 	}
-	hint := "what should have ." + plaintext.Short(m[1], 100) + " is " + m[2] + ": look with json(value) at what the tool gave"
+	hint := "what stands before ." + plaintext.Short(m[1], 100) + " is " + m[2] + ": look with json(value) at what the tool gave"
 	if strings.Contains(d.source, "MCP.") {
 		hint += "; a tool of an MCP server gives { structuredContent?, content: [{ type, text }] }"
 	}
