@@ -39,7 +39,7 @@ function request(letter, rest) {
 const unspread = {
   __proto__: null,
   enumerable: true,
-  get: { get() { throw new GuestTypeError('a promise was spread, or gone through: await it first, as in { ...(await promise) }'); } }.get,
+  get: freeze({ notAwaited() { throw new GuestTypeError('a promise was spread, or gone through: await it first, as in { ...(await promise) }'); } }.notAwaited),
 };
 
 // keep stores the functions of the promise being made. One function for all
