@@ -103,7 +103,7 @@ function errorData(error) {
 // encode gives the JSON text of what leaves the cell, with null for undefined. For NaN and
 // infinity JSON.stringify writes null and asks nobody, and it leaves symbols out: the value is
 // looked at again, so that a getter may be asked twice. Of a large one only the text is
-// searched first, for a null, which costs less; only a program that says Symbol has any.
+// searched first, for a null, which costs less, and so of a very small one; only a program that says Symbol has any.
 const nullText = ['null'], fewSteps = 64;
 let saysSymbol = false, steps = 0;
 function encode(value) {
@@ -116,7 +116,7 @@ function encode(value) {
       if (value === undefined) return 'null';
       throw noForm('a ' + typeof value, '', 'give what it stands for');
     }
-    if (isFlat(value)) return text;
+    if (text.length < 100 ? !saysSymbol && apply(stringIndexOf, text, nullText) < 0 : isFlat(value)) return text;
     steps = fewSteps;
     let lost = lossIn(value, 0);
     if (steps < 0 && (saysSymbol || apply(stringIndexOf, text, nullText) >= 0)) {

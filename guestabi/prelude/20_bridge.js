@@ -72,9 +72,10 @@ function call(id, input) {
 // callNumber calls a known tool. An input that has no JSON form is a rejected promise, as all that goes wrong with a
 // call is.
 function callNumber(number, input) {
+  if (input === undefined) return request('c', number + ',{}');
   let text;
   try {
-    text = inputText(input);
+    text = encode(input);
   } catch (error) {
     return failed(about(error, 'input of ' + setup.tools[number].id));
   }
