@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -16,26 +12,40 @@ import (
 
 	"github.com/cloister-wasm/cloister/host/mcp"
 	"github.com/cloister-wasm/cloister/host/settings"
-	"github.com/cloister-wasm/cloister/internal/safefile"
-	"github.com/cloister-wasm/cloister/internal/suggest"
+	"github.com/cloister-wasm/cloister/internal/clientconfig"
 )
 
-const mcpImportLong = `Takes over the MCP servers of another client's configuration: of Claude Desktop
-and Claude Code (claude), Cursor, VS Code (vscode), Windsurf, Zed or Codex, from
-where these keep theirs for a user, or of a FILE in the format of one of them,
-such as a project's .mcp.json. Without --from all of them are looked at.
+const mcpImportLong = `Takes over the MCP servers of another client's configuration: of Claude Code and
+Claude Desktop (claude is both), Codex, Cursor, Gemini CLI, Goose, opencode, VS Code,
+Windsurf or Zed, from where these keep theirs for a user, or of a FILE in the format
+of one of them, such as a project's .mcp.json. Without --from all of them are looked
+at.
 
 It shows what will run, asks, then connects to each server and writes its tools
 down in the lock file, as "mcp add" does. A server of a name that is there
 already is left out, and so is Cloister itself, which that client may have. A
 secret in plain text is taken as it is, pointed out, and makes the file readable
-for you alone.
+for you alone. Lists of tools that a server may or may not give come with it;
+one that cannot be kept is a reason to refuse the server.
+
+Of Claude Code's servers of single projects, those of the working folder and of
+folders above it are taken, or those of --project.
+
+Nothing is changed in the client, whose model then reaches the servers both ways, and
+only one of them has policy and approval: take them out there, or have
+"cloister connect CLIENT --import" do both.
 
 ` + mcpExitHelp
 
 type mcpImportFlags struct {
-	from, config, lock          string
+	from, config, lock, project string
 	dryRun, noTest, yes, asJSON bool
+
+	// skip leaves a server out of sight; nil: none. quietEmpty: a file without servers is none to complain of.
+	skip       func(*imported) bool
+	quietEmpty bool
+	// others are the projects of Claude Code that have servers and were not looked at.
+	others []string
 }
 
 func (a *app) mcpImport() *cobra.Command {
@@ -55,83 +65,15 @@ func (a *app) mcpImport() *cobra.Command {
 	configFlag(cmd, &f.config)
 	mcpLockFlag(cmd, &f.lock)
 	fs := cmd.Flags()
-	fs.StringVar(&f.from, "from", "", "`CLIENT` or file: claude, cursor, vscode, windsurf, zed, codex, or the path of a file")
+	fs.StringVar(&f.from, "from", "", "`CLIENT` or file: claude, "+strings.Join(clientconfig.Names(), ", ")+", or the path of a file")
+	fs.StringVar(&f.project, "project", "", "take Claude Code's servers of the project in `DIR` (default: the working folder)")
 	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "only show what would be taken")
 	fs.BoolVar(&f.noTest, "no-test", false, "do not connect; the tools are agreed to later, with cloister lock accept")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "agree without being asked")
 	jsonFlag(cmd, &f.asJSON)
+	mustComplete(cmd.MarkFlagDirname("project"))
 	mustComplete(cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(slices.Sorted(maps.Keys(clientFiles())), cobra.ShellCompDirectiveDefault)))
 	return cmd
-}
-
-// clientFiles are the files where clients keep a user's servers.
-func clientFiles() map[string][]string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = "" // then only files that are named
-	}
-	config, err := os.UserConfigDir()
-	if err != nil {
-		config = filepath.Join(home, ".config")
-	}
-	dot := config
-	if runtime.GOOS == "darwin" {
-		dot = filepath.Join(home, ".config")
-	}
-	return map[string][]string{
-		"claude":   {filepath.Join(config, "Claude", "claude_desktop_config.json"), filepath.Join(home, ".claude.json")},
-		"cursor":   {filepath.Join(home, ".cursor", "mcp.json")},
-		"vscode":   {filepath.Join(config, "Code", "User", "mcp.json")},
-		"windsurf": {filepath.Join(home, ".codeium", "windsurf", "mcp_config.json")},
-		"zed":      {filepath.Join(dot, "zed", "settings.json")},
-		"codex":    {filepath.Join(home, ".codex", "config.toml")},
-	}
-}
-
-// find reads the servers of the files that --from means.
-func (f *mcpImportFlags) find() ([]imported, error) {
-	clients := clientFiles()
-	var files []string
-	if f.from == "" {
-		for _, client := range slices.Sorted(maps.Keys(clients)) {
-			files = append(files, clients[client]...)
-		}
-	} else if files = clients[f.from]; files == nil {
-		list, err := readImportFile(f.from)
-		if errors.Is(err, fs.ErrNotExist) {
-			if near := suggest.Closest(f.from, slices.Sorted(maps.Keys(clients))); near != "" {
-				err = fmt.Errorf("%w; did you mean %s?", err, near)
-			}
-		}
-		return list, err
-	}
-	var all []imported
-	seen := 0
-	for _, file := range files {
-		list, err := readImportFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if seen++; errors.Is(err, errNoServers) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	if seen == 0 {
-		return nil, fmt.Errorf("no configuration is there to import from; looked for %s", strings.Join(files, ", "))
-	}
-	return all, nil
-}
-
-func readImportFile(file string) ([]imported, error) {
-	data, err := safefile.Read(file, maxImportBytes)
-	if err != nil {
-		return nil, err
-	}
-	return readImport(file, data)
 }
 
 // importedJSON is what the command prints about a server.
@@ -143,6 +85,8 @@ type importedJSON struct {
 	Result string `json:"result"`
 	Error  string `json:"error,omitempty"`
 	Tools  *int   `json:"tools,omitempty"`
+	// Project is the folder that the server was for, of a client that has such.
+	Project string `json:"project,omitempty"`
 }
 
 // Results of an import.
@@ -153,57 +97,75 @@ const (
 	importExists  = "exists"
 )
 
+// importServers is the command.
 func (a *app) importServers(ctx context.Context, f *mcpImportFlags) error {
+	rows, failed, err := a.runImport(ctx, f)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return errors.Join(a.printJSON(rows), silently(map[bool]int{true: exitFailed}[failed > 0]))
+	}
+	if slices.ContainsFunc(rows, func(r importedJSON) bool { return r.Result == importTaken }) {
+		a.complain("note: what was taken is in the client as well, and the model reaches it there without policy and approval", "take it out there; cloister connect CLIENT --import does so")
+	}
+	if failed > 0 {
+		return &exitError{code: exitFailed, err: fmt.Errorf("%s could not be used", count(failed, "server")), hint: "cloister mcp test NAME says why; once it works, cloister lock accept mcp:NAME agrees to its tools"}
+	}
+	return nil
+}
+
+// runImport takes servers over, as far as somebody agrees. It gives what became of each, and how many could not be used.
+func (a *app) runImport(ctx context.Context, f *mcpImportFlags) (rows []importedJSON, failed int, err error) {
 	list, err := f.find()
 	if err != nil {
-		return usageError(err, "--from FILE names another file")
+		return nil, 0, usageError(err, "--from FILE names another file")
+	}
+	if f.skip != nil {
+		list = slices.DeleteFunc(list, func(s imported) bool { return f.skip(&s) })
 	}
 	target, err := serverFileOf(f.config)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	cfg, err := loadConfig(f.config)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	rows, fresh := planImport(list, target, cfg)
 	if !f.asJSON {
 		if err := a.write(a.importText(list, rows)); err != nil {
-			return err
+			return nil, 0, err
+		}
+		if len(f.others) > 0 {
+			a.complain("note: servers of other projects are left out: "+strings.Join(f.others, ", "), "--project DIR takes those of one")
 		}
 	}
 	if f.dryRun || fresh == 0 {
 		if f.asJSON {
-			return a.printJSON(rows)
+			return rows, 0, nil
 		}
-		return a.write(fmt.Sprintf("%s to take over\n", count(fresh, "server")))
+		return rows, 0, a.write(fmt.Sprintf("%s to take over\n", count(fresh, "server")))
 	}
 	what := "add " + count(fresh, "server") + " to " + target.Path + ", and start each to see its tools?"
 	if f.noTest {
 		what = "add " + count(fresh, "server") + " to " + target.Path + "?"
 	}
 	if err := a.consent(ctx, what, f.yes, f.asJSON); err != nil {
-		return err
+		return nil, 0, err
 	}
-	failed := 0
 	for i := range rows {
 		if rows[i].Result != importNew {
 			continue
 		}
 		if err := a.importOne(ctx, f, target, &list[i].Server, &rows[i]); err != nil {
-			return err
+			return nil, 0, err
 		}
 		if rows[i].Error != "" {
 			failed++
 		}
 	}
-	if f.asJSON {
-		return errors.Join(a.printJSON(rows), silently(map[bool]int{true: exitFailed}[failed > 0]))
-	}
-	if failed > 0 {
-		return &exitError{code: exitFailed, err: fmt.Errorf("%s could not be used", count(failed, "server")), hint: "cloister mcp test NAME says why; once it works, cloister lock accept mcp:NAME agrees to its tools"}
-	}
-	return nil
+	return rows, failed, nil
 }
 
 // importOne adds one server. One that cannot be used is added too, without its tools.
@@ -251,7 +213,7 @@ func planImport(list []imported, target settings.ServerFile, cfg *settings.Setti
 	rows = []importedJSON{}
 	for i := range list {
 		s := &list[i]
-		row := importedJSON{serverJSON: serverReport(&settings.Server{Server: s.Server, File: s.file}), Original: s.original, Notes: s.notes, Result: importNew}
+		row := importedJSON{serverJSON: serverReport(&settings.Server{Server: s.Server, File: s.file}), Original: s.original, Notes: s.notes, Project: s.project, Result: importNew}
 		if s.refused == "" && itself(append([]string{s.Command}, s.Args...)) {
 			s.refused = errItself.Error()
 		}
@@ -304,7 +266,11 @@ func (a *app) importText(list []imported, rows []importedJSON) string {
 		for _, note := range row.Notes {
 			b.WriteString("  " + escapeLine(note) + "\n")
 		}
-		b.WriteString("  " + a.stdout.paint(styleDim, "from "+escapeLine(s.file)) + "\n\n")
+		from := "from " + escapeLine(s.file)
+		if s.project != "" {
+			from += ", for " + escapeLine(s.project)
+		}
+		b.WriteString("  " + a.stdout.paint(styleDim, from) + "\n\n")
 	}
 	return b.String()
 }

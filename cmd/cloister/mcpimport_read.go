@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/cloister-wasm/cloister/host/mcp"
+	"github.com/cloister-wasm/cloister/internal/clientconfig"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/json5"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
@@ -22,6 +22,8 @@ type imported struct {
 	mcp.Server
 	// original is the name there, file the file.
 	original, file string
+	// project is the folder that it was for, of Claude Code's.
+	project string
 	// refused says why it cannot be taken; notes are what was not taken as it was.
 	refused string
 	notes   []string
@@ -33,75 +35,158 @@ const (
 	maxImportServers = 1000
 )
 
-var errNoServers = errors.New("it holds no MCP servers: none of mcpServers, servers, context_servers and mcp_servers is there")
+var errNoServers = errors.New("it holds no MCP servers: none of mcpServers, servers, context_servers, mcp_servers, mcp and extensions is there")
 
 // serverLists are where clients keep their servers.
 type serverLists struct {
-	MCPServers     json.RawMessage `json:"mcpServers,omitempty"`      // Claude, Cursor, Windsurf and more
-	Servers        json.RawMessage `json:"servers,omitempty"`         // VS Code
-	ContextServers json.RawMessage `json:"context_servers,omitempty"` // Zed
-	Codex          json.RawMessage `json:"mcp_servers,omitempty"`     // Codex, from TOML
+	MCPServers     json.RawMessage            `json:"mcpServers,omitempty"`      // Claude, Cursor, Windsurf, Gemini CLI and more
+	Servers        json.RawMessage            `json:"servers,omitempty"`         // VS Code
+	ContextServers json.RawMessage            `json:"context_servers,omitempty"` // Zed
+	Codex          json.RawMessage            `json:"mcp_servers,omitempty"`     // Codex, from TOML
+	Opencode       json.RawMessage            `json:"mcp,omitempty"`             // opencode; VS Code's settings.json of old
+	Goose          json.RawMessage            `json:"extensions,omitempty"`      // Goose, from YAML
+	Projects       map[string]json.RawMessage `json:"projects,omitempty"`        // Claude Code
+}
+
+// importReader reads one file.
+type importReader struct {
+	// file is the absolute path: where it lies says what references in it mean.
+	file string
+	// project is the folder whose servers count, of a client that has such; with exact those of folders above it do not.
+	project string
+	exact   bool
+
+	out []imported
+	// others are the projects with servers that were not taken.
+	others []string
 }
 
 // readImport reads the servers of a client's configuration file, whatever the client.
 // Comments and trailing commas are fine, as several clients allow them.
 func readImport(file string, data []byte) ([]imported, error) {
+	return (&importReader{file: file}).read(file, data)
+}
+
+func (r *importReader) read(file string, data []byte) ([]imported, error) {
 	root, err := importRoot(file, data)
 	if err != nil {
 		return nil, err
 	}
-	if vscode := root.Lookup("mcp", "servers"); vscode != nil { // settings.json of older versions
+	keys := []string{"mcpServers", "servers", "context_servers", "mcp_servers", "extensions"}
+	if root.Lookup("mcp", "servers") != nil { // settings.json of older versions of VS Code, opencode 2
 		root = root.Lookup("mcp")
+	} else {
+		keys = append(keys, "mcp")
 	}
-	var out []imported
 	found := false
-	for _, key := range []string{"mcpServers", "servers", "context_servers", "mcp_servers"} {
-		m := root.Member(key)
-		if m == nil {
-			continue
+	if projects := root.Member("projects"); projects != nil && projects.Value.Kind == json5.Object {
+		if found, err = r.projects(projects.Value); err != nil {
+			return nil, err
 		}
-		found = true
-		if m.Value.Kind != json5.Object {
-			return nil, fmt.Errorf("%s: %s: %s is not an object", file, m.Value.Pos, key)
-		}
-		for _, server := range m.Value.Members {
-			if len(out) == maxImportServers {
-				return nil, fmt.Errorf("%s has more than %d servers", file, maxImportServers)
+	}
+	for _, key := range keys {
+		if m := root.Member(key); m != nil {
+			found = true
+			if err := r.list(file, m, ""); err != nil {
+				return nil, err
 			}
-			i := importer{out: imported{original: server.Key, file: file}}
-			i.server(server.Value)
-			out = append(out, i.out)
 		}
 	}
 	if !found {
 		return nil, fmt.Errorf("%s: %w", file, errNoServers)
 	}
-	return out, nil
+	return r.out, nil
+}
+
+// list reads the servers of a list.
+func (r *importReader) list(file string, m *json5.Member, project string) error {
+	if m.Value.Kind != json5.Object {
+		return fmt.Errorf("%s: %s: %s is not an object", file, m.Value.Pos, m.Key)
+	}
+	for _, server := range m.Value.Members {
+		if len(r.out) == maxImportServers {
+			return fmt.Errorf("%s has more than %d servers", file, maxImportServers)
+		}
+		i := importer{out: imported{original: server.Key, file: file, project: project}, references: referencesOf(r.file, project)}
+		i.server(server.Value)
+		r.out = append(r.out, i.out)
+	}
+	return nil
+}
+
+// projects reads the servers that Claude Code has for single folders, which count before those for all.
+func (r *importReader) projects(all *json5.Node) (found bool, err error) {
+	for i := range all.Members {
+		m := &all.Members[i]
+		list := m.Value.Member("mcpServers")
+		if list == nil || len(list.Value.Members) == 0 {
+			continue
+		}
+		if !r.counts(m.Key) {
+			r.others = append(r.others, m.Key)
+			continue
+		}
+		found = true
+		first := len(r.out)
+		if err := r.list(r.file, list, m.Key); err != nil {
+			return false, err
+		}
+		for k := range r.out[first:] {
+			s := &r.out[first+k]
+			if s.Command != "" && s.Dir == "" {
+				s.Dir = m.Key // where the client starts it
+			}
+			if off := m.Value.Member("disabledMcpServers"); off != nil && slices.ContainsFunc(off.Value.Elements, func(n *json5.Node) bool { return n.Text == s.original }) {
+				s.Disabled = true
+			}
+			s.notes = append(s.notes, "it was for one project; here it is for every cell")
+		}
+	}
+	return found, nil
+}
+
+// counts says whether the servers of a project are to be taken.
+func (r *importReader) counts(project string) bool {
+	if r.project == "" || !filepath.IsAbs(project) {
+		return false
+	}
+	rel, err := filepath.Rel(filepath.Clean(project), r.project)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return false
+	}
+	return rel == "." || !r.exact
 }
 
 func importRoot(file string, data []byte) (*json5.Node, error) {
-	if strings.EqualFold(filepath.Ext(file), ".toml") {
-		var lists struct {
-			Servers map[string]any `toml:"mcp_servers"`
-		}
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
+	case ".toml", ".yaml", ".yml":
 		if len(data) > json5.MaxBytes {
 			return nil, fmt.Errorf("%s has more than %d bytes", file, json5.MaxBytes)
 		}
-		if err := toml.Unmarshal(data, &lists); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		format, list := clientconfig.TOML, "mcp_servers"
+		if ext != ".toml" {
+			format, list = clientconfig.YAML, "extensions"
 		}
-		text, err := json.Marshal(map[string]any{"mcp_servers": lists.Servers})
+		d, err := clientconfig.Open(file, format, []string{list}, data)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, err
 		}
-		data = text
-	}
-	if len(data) > json5.MaxBytes { // mostly other things than servers
-		var lists serverLists
-		if err := schema.DecodeInto(data, &lists, &schema.DecodeOptions{AllowUnknown: true}); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		servers := map[string]json.RawMessage{}
+		for _, name := range d.Names() {
+			servers[name] = d.Server(name)
+		}
+		lists := map[string]any{list: servers}
+		if d.Depth() == 0 {
+			delete(lists, list)
 		}
 		data = marshalPlain(lists)
+	}
+	if len(data) > json5.MaxBytes { // mostly other things than servers
+		small, err := onlyServers(file, data)
+		if err != nil {
+			return nil, err
+		}
+		data = small
 	}
 	root, err := json5.Parse(file, data)
 	if err == nil && root.Kind != json5.Object {
@@ -110,8 +195,33 @@ func importRoot(file string, data []byte) (*json5.Node, error) {
 	return root, err
 }
 
+// onlyServers leaves out of a large file what is not about servers.
+func onlyServers(file string, data []byte) ([]byte, error) {
+	lenient := &schema.DecodeOptions{AllowUnknown: true}
+	var lists serverLists
+	if err := schema.DecodeInto(data, &lists, lenient); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for name, text := range lists.Projects {
+		var p struct {
+			MCPServers json.RawMessage `json:"mcpServers,omitempty"`
+			Disabled   json.RawMessage `json:"disabledMcpServers,omitempty"`
+		}
+		if err := schema.DecodeInto(text, &p, lenient); err != nil {
+			return nil, fmt.Errorf("%s: projects: %w", file, err)
+		}
+		if delete(lists.Projects, name); p.MCPServers != nil {
+			lists.Projects[name] = marshalPlain(p)
+		}
+	}
+	return marshalPlain(lists), nil
+}
+
 // importer reads one server.
-type importer struct{ out imported }
+type importer struct {
+	out        imported
+	references references
+}
 
 func (i *importer) refuse(format string, args ...any) {
 	if i.out.refused == "" {
@@ -162,6 +272,13 @@ func (i *importer) member(key string, n *json5.Node) bool {
 	s := &i.out.Server
 	switch key {
 	case "command":
+		if n.Kind == json5.Array && len(n.Elements) > 0 { // opencode
+			s.Command = i.text(key, n.Elements[0])
+			for _, e := range n.Elements[1:] {
+				s.Args = append(s.Args, i.text(key, e))
+			}
+			return true
+		}
 		if n.Kind == json5.Object { // Zed, as it was
 			for _, m := range n.Members {
 				if k := map[string]string{"path": "command", "args": "args", "env": "env"}[m.Key]; k == "" || !i.member(k, m.Value) {
@@ -171,31 +288,39 @@ func (i *importer) member(key string, n *json5.Node) bool {
 			return true
 		}
 		s.Command = i.text(key, n)
+	case "cmd":
+		s.Command = i.text(key, n)
 	case "args":
+		if n.Kind != json5.Array && n.Kind != json5.Null {
+			i.refuse("its args are not a list")
+		}
 		for _, e := range n.Elements {
 			s.Args = append(s.Args, i.text(key, e))
 		}
 	case "cwd":
 		s.Dir = i.text(key, n)
-	case "url", "serverUrl", "httpUrl":
+	case "url", "serverUrl", "httpUrl", "uri":
 		s.URL = i.text(key, n)
-	case "env":
+	case "env", "environment", "envs":
 		i.values(&s.Env, n, forms.Variable)
 	case "headers", "http_headers":
 		i.values(&s.Headers, n, forms.Header)
-	case "env_http_headers", "bearer_token_env_var", "env_vars":
+	case "env_http_headers", "bearer_token_env_var", "env_vars", "env_keys":
 		i.codex(key, n)
 	case "type", "transport":
-		if n.Text == "sse" {
+		switch n.Text {
+		case "sse":
 			i.refuse("it speaks the old HTTP+SSE transport; use its streamable HTTP url, if it has one")
+		case "builtin", "platform", "frontend", "inline_python":
+			i.refuse("it is a part of the client, not a server")
 		}
 	case "disabled":
 		s.Disabled = s.Disabled || n.Bool
 	case "enabled":
 		s.Disabled = s.Disabled || n.Kind == json5.Bool && !n.Bool
-	case "source", "description", "timeout", "settings", "name":
+	case "source", "description", "timeout", "settings", "name", "bundled", "display_name", "required":
 	default:
-		return false
+		return i.restriction(key, n)
 	}
 	return true
 }
@@ -203,7 +328,7 @@ func (i *importer) member(key string, n *json5.Node) bool {
 // codex reads what only Codex has.
 func (i *importer) codex(key string, n *json5.Node) {
 	s := &i.out.Server
-	if s.Headers == nil && key != "env_vars" {
+	if s.Headers == nil && key != "env_vars" && key != "env_keys" {
 		s.Headers = map[string]mcp.Value{}
 	}
 	variable := func(n *json5.Node) string {
@@ -223,7 +348,7 @@ func (i *importer) codex(key string, n *json5.Node) {
 		}
 	case "bearer_token_env_var":
 		s.Headers["Authorization"] = mcp.Value{Env: variable(n), Prefix: "Bearer "}
-	case "env_vars":
+	case "env_vars", "env_keys":
 		for _, e := range n.Elements {
 			s.InheritEnv = append(s.InheritEnv, variable(e))
 		}

@@ -23,6 +23,8 @@ func FuzzReadImport(f *testing.F) {
 	} {
 		f.Add("f.json", []byte(text))
 	}
+	f.Add("f.yaml", []byte("extensions:\n  a:\n    cmd: x\n    args: [-y]\n    available_tools: []\n"))
+	f.Add("opencode.json", []byte(`{"mcp":{"a":{"command":["x","-y"],"environment":{"A":"{file:b}"},"tools":["*"]}},"projects":{"/":{"mcpServers":{}}}}`))
 	f.Add("f.toml", []byte("[mcp_servers.a]\ncommand=\"x\"\nenv_vars=[\"A\"]\n"))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		list, err := readImport(name, text)

@@ -33,8 +33,8 @@ func serverForm(s *mcp.Server) (json.RawMessage, error) {
 	if s.Allow != nil {
 		form.Allow = &s.Allow
 	}
-	if s.Limits.ConnectTimeout > 0 {
-		form.Limits = &limitsForm{s.Limits.ConnectTimeout.Milliseconds()}
+	if l := (limitsForm{s.Limits.ConnectTimeout.Milliseconds(), s.Limits.CallTimeout.Milliseconds()}); l != (limitsForm{}) {
+		form.Limits = &l
 	}
 	if o := s.OAuth; o != nil {
 		form.OAuth = &oauthForm{Grant: o.Grant, ClientID: o.ClientID, Scopes: o.Scopes, Redirect: o.Redirect}
@@ -49,9 +49,10 @@ func serverForm(s *mcp.Server) (json.RawMessage, error) {
 	return text, nil
 }
 
-// limitsForm is the limits that the command line can set.
+// limitsForm is the limits that the command line can set, and those that other clients have.
 type limitsForm struct {
-	ConnectTimeoutMs int64 `json:"connectTimeoutMs"`
+	ConnectTimeoutMs int64 `json:"connectTimeoutMs,omitempty"`
+	CallTimeoutMs    int64 `json:"callTimeoutMs,omitempty"`
 }
 
 type oauthForm struct {
