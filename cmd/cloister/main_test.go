@@ -76,7 +76,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "hasbytes": hasBytes, "noNPM": noNPM, "fakeNPM": fakeNPM, "flip": flip, "policy": policy, "expand": expand, "mode": fileMode,
-			"retag": retag, "junk": junk, "await": await, "retry": retry, "served": served, "approval": approval, "lockversion1": lockVersion1,
+			"programPath": programVariable, "retag": retag, "junk": junk, "await": await, "retry": retry, "served": served, "approval": approval, "lockversion1": lockVersion1,
 			"csvplugin": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(build())
 				csvPlugin(ts, module, args[0])
@@ -131,6 +131,22 @@ func noNPM(ts *testscript.TestScript, _ bool, _ []string) {
 		}
 	}
 	ts.Fatalf("cloister is not on the PATH")
+}
+
+// programVariable sets PROGRAM to the path of cloister itself.
+func programVariable(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, "cloister"+exeSuffix); exists(path) {
+			ts.Setenv("PROGRAM", path)
+			return
+		}
+	}
+	ts.Fatalf("cloister is not on the PATH")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // fakeNPM puts an npm on the PATH that brings other bytes than the engine's.

@@ -153,3 +153,22 @@ func IsCloister(entry json.RawMessage, program string) bool {
 	base := line[0][strings.LastIndexAny(line[0], `/\`)+1:]
 	return line[0] == program || strings.TrimSuffix(strings.ToLower(base), ".exe") == Name
 }
+
+// InUse says whether an entry is a server of its own that the client uses: one that is not disabled, and no part of the client.
+func InUse(entry json.RawMessage) bool {
+	var e struct {
+		Enabled   *bool  `json:"enabled"`
+		Disabled  bool   `json:"disabled"`
+		URL       string `json:"url"`
+		ServerURL string `json:"serverUrl"`
+		HTTPURL   string `json:"httpUrl"`
+		URI       string `json:"uri"`
+	}
+	if json.Unmarshal(entry, &e) != nil {
+		return len(CommandLine(entry)) > 0
+	}
+	if e.Disabled || e.Enabled != nil && !*e.Enabled {
+		return false
+	}
+	return len(CommandLine(entry)) > 0 || e.URL+e.ServerURL+e.HTTPURL+e.URI != ""
+}
