@@ -24,10 +24,13 @@ func main() {
 type app struct {
 	stdin          *os.File
 	stdout, stderr *stream
+	// args is the command line as it was typed.
+	args []string
 }
 
 // main runs a command line and gives the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
+	a.args = args
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -71,6 +71,8 @@ func (a *app) mcpAdd() *cobra.Command {
 				return errors.New("mcp add needs a NAME before the command")
 			case dash > 1:
 				return fmt.Errorf("mcp add takes one NAME before --, and was given %d", dash)
+			case dash < 0:
+				return a.flagsOfCommand(cmd, nil)
 			}
 			return nil
 		},
@@ -106,6 +108,7 @@ func (a *app) mcpAdd() *cobra.Command {
 	fs.BoolVar(&f.replace, "replace", false, "replace a server of this name")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "agree without being asked")
 	jsonFlag(cmd, &f.asJSON)
+	cmd.SetFlagErrorFunc(a.flagsOfCommand)
 	mustComplete(cmd.MarkFlagDirname("dir"))
 	mustComplete(cmd.RegisterFlagCompletionFunc("approval", cobra.FixedCompletions(forms.Approvals, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +72,8 @@ func (a *app) testServer(ctx context.Context, file, name string, asJSON bool) er
 // standard error is part of the error.
 func (a *app) probe(ctx context.Context, s *mcp.Server) (report *mcp.Report, err error) {
 	lines := &lastLines{}
-	one := &settings.Settings{Servers: []settings.Server{{Server: *s}}}
+	patient, note := firstStart(*s)
+	one := &settings.Settings{Servers: []settings.Server{{Server: patient}}}
 	manager, err := setup.NewManager(&setup.Options{Settings: one, MCP: mcp.Options{
 		Version: readVersion().Version, Stderr: lines.add, Authorize: a.authorizer([]mcp.Server{*s}),
 	}})
@@ -76,7 +81,11 @@ func (a *app) probe(ctx context.Context, s *mcp.Server) (report *mcp.Report, err
 		return nil, setupFault(ctx, err)
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }()
+	// Of an address somebody may be asked for consent: there no line is drawn over the question.
+	u := &ui{out: a.stdout, err: a.stderr, open: map[string]string{}, noCell: true, progress: a.stderr.tty && s.Command != "", note: note}
+	stop := u.watch(ctx)
 	report, err = manager.Test(ctx, s.Name)
+	stop()
 	if err == nil {
 		return report, nil
 	}
@@ -99,8 +108,37 @@ func probeHint(s *mcp.Server, err error) string {
 		return "--header Authorization=env:VARIABLE or =file:PATH sends credentials; --oauth asks in a browser"
 	case errors.Is(err, mcp.ErrAuthorization):
 		return "cloister mcp test " + s.Name + " at a terminal asks for your consent"
+	case errors.Is(err, mcp.ErrStartTimeout):
+		return "if it needs longer, such as to be fetched first: --connect-timeout 5m of mcp add, or limits.connectTimeoutMs; does it work in your shell?"
 	case s.Command != "":
 		return "does it work in your shell? a server gets few variables; --inherit-env NAME hands one on"
 	}
 	return ""
+}
+
+// fetchTime is how long a server may take that may have to be fetched first.
+const fetchTime = 5 * time.Minute
+
+// fetchers are the programs that fetch a package before they run it.
+var fetchers = map[string][]string{
+	"npx": nil, "bunx": nil, "uvx": nil, "pnpx": nil, "pipx": {"run"}, "uv": {"run", "tool", "x"}, "npm": {"exec", "x"}, "pnpm": {"dlx", "exec"},
+	"yarn": {"dlx"}, "bun": {"x"}, "deno": {"run"}, "docker": {"run"}, "podman": {"run"}, "go": {"run"}, "cargo": {"run"},
+}
+
+// firstStart gives a server that may have to be fetched the time for it, if nobody said how long it may take, and says what is
+// waited for. Later starts find it fetched.
+func firstStart(s mcp.Server) (mcp.Server, string) {
+	note := "starting " + escapeLine(s.Name)
+	program := strings.ToLower(filepath.Base(s.Command))
+	for _, ext := range []string{".exe", ".cmd", ".bat"} {
+		program = strings.TrimSuffix(program, ext)
+	}
+	first, known := fetchers[program]
+	if !known || len(first) > 0 && (len(s.Args) == 0 || !slices.Contains(first, s.Args[0])) {
+		return s, note
+	}
+	if s.Limits.ConnectTimeout == 0 {
+		s.Limits.ConnectTimeout = fetchTime
+	}
+	return s, note + ", which " + program + " may fetch first"
 }

@@ -87,7 +87,7 @@ func (u *upstream) run(a *attempt, legacy bool) {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			err = nil // that is this time being over
 		}
-		err = because(fmt.Sprintf("no answer within %s (limits.connectTimeout)", u.limits.ConnectTimeout), err)
+		err = &unavailable{fmt.Sprintf("no answer within %s (limits.connectTimeout)", u.limits.ConnectTimeout), err, ErrStartTimeout}
 	}
 	cancel()
 

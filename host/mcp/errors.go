@@ -18,6 +18,8 @@ var (
 	ErrUnknownServer = errors.New("no MCP server of that name is configured")
 	// ErrUnavailable reports a server that cannot be started, reached or listed now.
 	ErrUnavailable = errors.New("the MCP server is not available")
+	// ErrStartTimeout reports a server that gave no answer within Limits.ConnectTimeout. It comes with ErrUnavailable.
+	ErrStartTimeout = errors.New("the MCP server took too long to start")
 	// ErrProtocol reports a server that broke the protocol: bytes that are no strict
 	// JSON-RPC, an answer to nothing, a list without an end. Its connection is closed.
 	ErrProtocol = errors.New("the MCP server broke the protocol")
@@ -42,11 +44,13 @@ var (
 )
 
 // because says what ErrUnavailable is about, and the cause behind it, which may be nil.
-func because(text string, cause error) error { return &unavailable{text, cause} }
+func because(text string, cause error) error { return &unavailable{text: text, cause: cause} }
 
 type unavailable struct {
 	text  string
 	cause error
+	// kind is a sentinel that says more, or nil. It adds no text.
+	kind error
 }
 
 // Error does not say twice that the server is not available.
@@ -59,10 +63,13 @@ func (e *unavailable) Error() string {
 }
 
 func (e *unavailable) Unwrap() []error {
-	if e.cause == nil {
-		return []error{ErrUnavailable}
+	list := []error{ErrUnavailable}
+	for _, err := range []error{e.kind, e.cause} {
+		if err != nil {
+			list = append(list, err)
+		}
 	}
-	return []error{ErrUnavailable, e.cause}
+	return list
 }
 
 // protocolError is a violation by a server.

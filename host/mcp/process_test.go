@@ -119,7 +119,7 @@ func TestSilentServer(t *testing.T) {
 	cfg := program(t, "deaf")
 	cfg.Limits.ConnectTimeout = 200 * time.Millisecond
 	m := open(t, nil, cfg)
-	if err := load(t, m)["deaf"].Err; !errors.Is(err, ErrUnavailable) || err.Error() != "the MCP server is not available: no answer within 200ms (limits.connectTimeout)" {
+	if err := load(t, m)["deaf"].Err; !errors.Is(err, ErrUnavailable) || !errors.Is(err, ErrStartTimeout) || err.Error() != "the MCP server is not available: no answer within 200ms (limits.connectTimeout)" {
 		t.Errorf("got %v", err)
 	}
 	// The other way is as quick: the caller's own context.
