@@ -12,12 +12,14 @@ import (
 	"github.com/cloister-wasm/cloister/internal/safefile"
 )
 
-const disconnectLong = `Undoes what "cloister connect" did to a client's file, and no more: its entry goes,
-one that was there before comes back, and so do servers that --import took out. What
-you changed since stays. It shows the change, asks, and keeps a copy of the file.
+const disconnectLong = `Undoes what "cloister connect" did to a client's file, and no more: its entry
+goes, one that was there before comes back, and so do servers that --import took
+out. What you changed since stays. It shows the change, asks, and keeps a copy
+of the file.
 
-An entry that somebody changed since is left alone; --force takes it out as it is.
-What was imported stays behind Cloister; "cloister mcp remove" removes it there.
+An entry that somebody changed since is left alone; --force takes it out as it
+is. What was imported stays behind Cloister; "cloister mcp remove" removes it
+there.
 
 ` + connectExitHelp
 

@@ -9,6 +9,7 @@
 //	cloister policy test|explain|schema                 try policies on tool calls
 //	cloister mcp add|import|list|test|enable|disable|remove   MCP servers, whose tools cells can call
 //	cloister serve                   give all tools to an MCP client, as exec and wait
+//	cloister connect|disconnect CLIENT                  write that into a client's configuration, or take it out
 //	cloister approvals [list|watch|approve ID|refuse ID]      answer calls that wait
 //	cloister plugin new|test|build|keygen|sign|push     make plugins
 //	cloister plugin pull|verify|inspect|diff            look at plugins
@@ -150,7 +151,7 @@
 //
 //	cloister mcp add notes -- mcp-notes ~/notes
 //	cloister run cell.ts                            # MCP.notes.search({ … })
-//	cloister serve --print-config claude            # what to put into a client
+//	cloister serve --print-config claude            # what to put into a client; cloister connect does it
 //	cloister approvals                              # in another terminal
 //
 // Servers are in the file that --config or CLOISTER_CONFIG names, and in mcp.json in the

@@ -76,7 +76,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "hasbytes": hasBytes, "noNPM": noNPM, "fakeNPM": fakeNPM, "flip": flip, "policy": policy, "expand": expand, "mode": fileMode,
-			"programPath": programVariable, "retag": retag, "junk": junk, "await": await, "retry": retry, "served": served, "approval": approval, "lockversion1": lockVersion1,
+			"programPath": programVariable, "starts": startConnected, "retag": retag, "junk": junk, "await": await, "retry": retry, "served": served, "approval": approval, "lockversion1": lockVersion1,
 			"csvplugin": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(build())
 				csvPlugin(ts, module, args[0])

@@ -16,10 +16,10 @@ import (
 )
 
 const mcpImportLong = `Takes over the MCP servers of another client's configuration: of Claude Code and
-Claude Desktop (claude is both), Codex, Cursor, Gemini CLI, Goose, opencode, VS Code,
-Windsurf or Zed, from where these keep theirs for a user, or of a FILE in the format
-of one of them, such as a project's .mcp.json. Without --from all of them are looked
-at.
+Claude Desktop (claude is both), Codex, Cursor, Gemini CLI, Goose, opencode, VS
+Code, Windsurf or Zed, from where these keep theirs for a user, or of a FILE in
+the format of one of them, such as a project's .mcp.json. Without --from all of
+them are looked at.
 
 It shows what will run, asks, then connects to each server and writes its tools
 down in the lock file, as "mcp add" does. A server of a name that is there
@@ -31,8 +31,8 @@ one that cannot be kept is a reason to refuse the server.
 Of Claude Code's servers of single projects, those of the working folder and of
 folders above it are taken, or those of --project.
 
-Nothing is changed in the client, whose model then reaches the servers both ways, and
-only one of them has policy and approval: take them out there, or have
+Nothing is changed in the client, whose model then reaches the servers both
+ways, and only one of them has policy and approval: take them out there, or have
 "cloister connect CLIENT --import" do both.
 
 ` + mcpExitHelp

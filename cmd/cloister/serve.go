@@ -25,9 +25,10 @@ themselves. Their names depend on nothing but their ids: SERVER__TOOL for one of
 an MCP server, PUBLISHER--PLUGIN__TOOL for one of a plugin, TOOL for Cloister's
 own.
 
-Without --http it speaks MCP on standard input and output: put it into a
-client's configuration, as --print-config shows. With --http it listens on an
-address of this machine, at /mcp; clients need a bearer token, that of
+Without --http it speaks MCP on standard input and output: a client starts it,
+whose configuration "cloister connect CLIENT" writes and --print-config prints.
+With --http it listens on an address of this machine, at /mcp; clients need a
+bearer token, that of
 --token-file, or those of serve.tokens in the configuration. Where there is
 none, one is made at the first start and kept in the data folder, for you alone.
 Other addresses need serve.allowedHosts, and something in front that speaks TLS.
@@ -89,11 +90,11 @@ func (a *app) serveCommand() *cobra.Command {
 	fs.StringVar(&f.trace, "trace", "", "write what happens as JSON lines to `FILE`")
 	fs.StringVar(&f.otlp, "otlp", "", "send what happens to the OpenTelemetry collector at `URL`")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "log more, such as what MCP servers write to standard error")
-	fs.StringVar(&f.printConfig, "print-config", "", "print the configuration for `CLIENT`: claude, cursor or vscode")
+	fs.StringVar(&f.printConfig, "print-config", "", "print the configuration for `CLIENT`; \"cloister connect CLIENT\" writes it")
 	for _, name := range []string{"token-file", "approvals-token-file", "trace"} {
 		mustComplete(cmd.MarkFlagFilename(name))
 	}
-	mustComplete(cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames, cobra.ShellCompDirectiveNoFileComp)))
+	mustComplete(cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(printedClients(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 

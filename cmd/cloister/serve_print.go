@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cloister-wasm/cloister/host/settings"
+	"github.com/cloister-wasm/cloister/internal/clientconfig"
 	"github.com/cloister-wasm/cloister/internal/suggest"
 )
 
-// clientNames are the clients that --print-config knows.
+// clientNames are the clients that --print-config has forms of its own for; of the others it prints what connect writes.
 var clientNames = []string{"claude", "cursor", "vscode"}
 
 // clientHints say where each wants its configuration.
@@ -37,9 +39,13 @@ type clientServer struct {
 // printClientConfig prints what to paste into a client. Nothing is started.
 func (a *app) printClientConfig(f *serveFlags, cmd *cobra.Command) error {
 	client := f.printConfig
+	if other := clientconfig.Find(client); other != nil && !slices.Contains(clientNames, client) {
+		return a.printConnected(f, cmd, other)
+	}
 	if !slices.Contains(clientNames, client) {
-		text := fmt.Sprintf("--print-config %s: the clients are %s", client, strings.Join(clientNames, ", "))
-		if near := suggest.Closest(client, clientNames); near != "" {
+		names := printedClients()
+		text := fmt.Sprintf("--print-config %s: the clients are %s", client, strings.Join(names, ", "))
+		if near := suggest.Closest(client, names); near != "" {
 			text += "; did you mean " + near + "?"
 		}
 		return usageError(fmt.Errorf("%s", text), "others that start MCP servers take the form of claude")
@@ -72,6 +78,36 @@ func (a *app) printClientConfig(f *serveFlags, cmd *cobra.Command) error {
 	}
 	a.complain("put this into "+clientHints[client], "")
 	return a.printJSON(root)
+}
+
+// printedClients are all that --print-config knows.
+func printedClients() []string {
+	names := append(clientconfig.Names(), clientNames...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// printConnected prints what "cloister connect" would write into an empty file of a client.
+func (a *app) printConnected(f *serveFlags, cmd *cobra.Command, client *clientconfig.Client) error {
+	var entry json.RawMessage
+	if f.http != "" {
+		var err error
+		if entry, err = client.HTTP("http://" + f.http + "/mcp"); err != nil {
+			return usageError(fmt.Errorf("%s: %w", client.Title, err), "without --http it starts cloister serve by itself")
+		}
+	} else {
+		s, err := clientByCommand(cmd, client.Name)
+		if err != nil {
+			return err
+		}
+		entry = client.Stdio(clientconfig.Launch{Command: s.Command, Args: s.Args, Env: s.Env})
+	}
+	text, err := exampleOf(client, clientconfig.Name, entry)
+	if err != nil {
+		return &exitError{code: exitInternal, err: err}
+	}
+	a.complain("put this into "+client.Files(thisSystem())[0], "cloister connect "+client.Name+" does it")
+	return a.write(text)
 }
 
 // clientByHTTP is a serve that runs already. The token is not printed.

@@ -11,24 +11,24 @@ import (
 
 // The places are those that the clients document, on every system.
 func TestFiles(t *testing.T) {
-	linux := System{GOOS: "linux", Home: "/home/u"}
-	mac := System{GOOS: "darwin", Home: "/Users/u"}
+	linux := System{GOOS: "linux", Home: "/h"}
+	mac := System{GOOS: "darwin", Home: "/m"}
 	windows := System{GOOS: "windows", Home: `C:\Users\u`, Getenv: func(name string) string {
 		return map[string]string{"APPDATA": `C:\Users\u\AppData\Roaming`}[name]
 	}}
-	support := "/Users/u/Library/Application Support/"
+	support := "/m/Library/Application Support/"
 	roaming := `C:\Users\u\AppData\Roaming\`
 	want := map[string][3]string{
-		"claude-code":    {"/home/u/.claude.json", "/Users/u/.claude.json", `C:\Users\u\.claude.json`},
-		"claude-desktop": {"/home/u/.config/Claude/claude_desktop_config.json", support + "Claude/claude_desktop_config.json", roaming + `Claude\claude_desktop_config.json`},
-		"codex":          {"/home/u/.codex/config.toml", "/Users/u/.codex/config.toml", `C:\Users\u\.codex\config.toml`},
-		"cursor":         {"/home/u/.cursor/mcp.json", "/Users/u/.cursor/mcp.json", `C:\Users\u\.cursor\mcp.json`},
-		"gemini":         {"/home/u/.gemini/settings.json", "/Users/u/.gemini/settings.json", `C:\Users\u\.gemini\settings.json`},
-		"goose":          {"/home/u/.config/goose/config.yaml", "/Users/u/.config/goose/config.yaml", roaming + `Block\goose\config\config.yaml`},
-		"opencode":       {"/home/u/.config/opencode/opencode.json", "/Users/u/.config/opencode/opencode.json", `C:\Users\u\.config\opencode\opencode.json`},
-		"vscode":         {"/home/u/.config/Code/User/mcp.json", support + "Code/User/mcp.json", roaming + `Code\User\mcp.json`},
-		"windsurf":       {"/home/u/.codeium/windsurf/mcp_config.json", "/Users/u/.codeium/windsurf/mcp_config.json", `C:\Users\u\.codeium\windsurf\mcp_config.json`},
-		"zed":            {"/home/u/.config/zed/settings.json", "/Users/u/.config/zed/settings.json", roaming + `Zed\settings.json`},
+		"claude-code":    {"/h/.claude.json", "/m/.claude.json", `C:\Users\u\.claude.json`},
+		"claude-desktop": {"/h/.config/Claude/claude_desktop_config.json", support + "Claude/claude_desktop_config.json", roaming + `Claude\claude_desktop_config.json`},
+		"codex":          {"/h/.codex/config.toml", "/m/.codex/config.toml", `C:\Users\u\.codex\config.toml`},
+		"cursor":         {"/h/.cursor/mcp.json", "/m/.cursor/mcp.json", `C:\Users\u\.cursor\mcp.json`},
+		"gemini":         {"/h/.gemini/settings.json", "/m/.gemini/settings.json", `C:\Users\u\.gemini\settings.json`},
+		"goose":          {"/h/.config/goose/config.yaml", "/m/.config/goose/config.yaml", roaming + `Block\goose\config\config.yaml`},
+		"opencode":       {"/h/.config/opencode/opencode.json", "/m/.config/opencode/opencode.json", `C:\Users\u\.config\opencode\opencode.json`},
+		"vscode":         {"/h/.config/Code/User/mcp.json", support + "Code/User/mcp.json", roaming + `Code\User\mcp.json`},
+		"windsurf":       {"/h/.codeium/windsurf/mcp_config.json", "/m/.codeium/windsurf/mcp_config.json", `C:\Users\u\.codeium\windsurf\mcp_config.json`},
+		"zed":            {"/h/.config/zed/settings.json", "/m/.config/zed/settings.json", roaming + `Zed\settings.json`},
 	}
 	got := map[string][3]string{}
 	for _, c := range Clients {
@@ -45,7 +45,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	variables["XDG_CONFIG_HOME"] = "relative"
-	if got := Find("zed").Files(linux)[0]; got != "/home/u/.config/zed/settings.json" {
+	if got := Find("zed").Files(linux)[0]; got != "/h/.config/zed/settings.json" {
 		t.Errorf("a relative XDG_CONFIG_HOME counts: %s", got)
 	}
 }

@@ -79,6 +79,7 @@ var arrows = []struct {
 	{"plugins", []string{"guestabi", "internal"}},
 	{"internal/scaffold", []string{"guestabi", "sdk", "internal"}},
 	{"internal/limits", nil},
+	{"internal/clientconfig", nil},                                             // files of other programs: it knows nothing of ours
 	{"internal/guestloop", []string{"guestabi", "quickjs", "internal/limits"}}, // an event loop of any program: it knows no tools
 	{"internal/guest", []string{"guestabi", "api", "quickjs"}},                 // a machine with a program in it
 	{"internal/declare", []string{"internal/plaintext"}},                       // below all that shows tools to somebody
@@ -177,7 +178,7 @@ var owners = map[string][]string{
 	"github.com/cedar-policy/cedar-go":                    {"host/policy"},
 	"go.opentelemetry.io":                                 {"host/otel"},
 	"github.com/yosida95/uritemplate":                     {"host/gateway"},
-	"github.com/pelletier/go-toml":                        {"cmd/cloister"},
+	"github.com/pelletier/go-toml":                        {"internal/clientconfig"},
 	"golang.org/x/oauth2":                                 {"host/mcp"},
 	"github.com/sigstore":                                 {"plugins/trust"},
 	"oras.land/oras-go":                                   {"plugins/bundle"},
