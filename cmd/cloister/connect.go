@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/cloister-wasm/cloister/internal/clientconfig"
 	"github.com/cloister-wasm/cloister/internal/forms"
 	"github.com/cloister-wasm/cloister/internal/suggest"
+	"github.com/cloister-wasm/cloister/quickjs"
 )
 
 const connectLong = `Writes Cloister into the configuration file of an MCP client, which then starts
@@ -150,11 +152,29 @@ func (a *app) connectEntry(f *connectFlags, client *clientconfig.Client, serveAr
 			return nil, usageError(fmt.Errorf("--%s has no place among the flags of serve here", name), "--http URL before -- connects to one that runs")
 		}
 	}
+	if err := a.checkServed(serve.Flags().Lookup("config").Value.String()); err != nil {
+		return nil, err
+	}
 	s, err := clientByCommand(serve, "")
 	if err != nil {
 		return nil, err
 	}
 	return client.Stdio(clientconfig.Launch{Command: s.Command, Args: s.Args, Env: s.Env}), nil
+}
+
+// checkServed finds out now what would go wrong when the client starts.
+func (a *app) checkServed(config string) error {
+	cfg, err := loadConfig(config)
+	switch {
+	case err != nil && (config != "" || os.Getenv("CLOISTER_CONFIG") != ""):
+		return err
+	case err == nil && cfg.Found:
+		a.complain("note: "+cfg.File+" of this folder is not part of it: the client starts elsewhere", "-- --config "+quoteWord(cfg.File)+" at the end names it")
+	}
+	if _, err := quickjs.FindEngine(); err != nil {
+		a.complain("note: programs cannot run yet: "+err.Error(), "cloister engine install")
+	}
+	return nil
 }
 
 // checkServeURL wants an address that a token may be sent to.

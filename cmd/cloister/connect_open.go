@@ -63,6 +63,9 @@ func (f *clientFile) find(named string) error {
 		}
 	}
 	f.path = absolute(path)
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(f.path)); err == nil {
+		f.path = filepath.Join(dir, filepath.Base(f.path)) // what is shown is where it is
+	}
 	info, err := os.Lstat(f.path)
 	if err != nil || info.Mode()&os.ModeSymlink == 0 {
 		return nil // what else is wrong, reading says

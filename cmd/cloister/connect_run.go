@@ -87,6 +87,9 @@ func (c *connecting) run(ctx context.Context) error {
 		question = "make " + c.file.path + "?"
 	}
 	if err := c.app.consent(ctx, question, c.flags.yes, c.flags.asJSON); err != nil {
+		if slices.ContainsFunc(c.imported, func(r importedJSON) bool { return r.Result == importTaken }) {
+			c.app.complain("note: what was taken over stays behind Cloister, and in the client", "cloister mcp remove NAME takes it out here")
+		}
 		return err
 	}
 	backup, err := c.write()
@@ -172,15 +175,22 @@ func (c *connecting) done(backup string, changed bool) error {
 	return nil
 }
 
+// maxNamed bounds the servers that a note names.
+const maxNamed = 10
+
 // notes are what is left to do.
 func (c *connecting) notes() {
 	a, client := c.app, c.file.client
 	if names := c.others(); len(names) > 0 {
+		n := len(names)
+		if n > maxNamed {
+			names = append(names[:maxNamed], "…")
+		}
 		hint := "cloister connect " + client.Name + " --import takes them behind it, and out of the client"
 		if c.flags.takeOver {
 			hint = "take them out of " + c.file.path + ", or mend them and run it again"
 		}
-		a.complain(fmt.Sprintf("note: the model reaches %s without Cloister, and so without policy and approval: %s", count(len(names), "server"), strings.Join(names, ", ")), hint)
+		a.complain(fmt.Sprintf("note: the model reaches %s without Cloister, and so without policy and approval: %s", count(n, "server"), strings.Join(names, ", ")), hint)
 	}
 	if c.flags.http == "" {
 		return

@@ -113,6 +113,8 @@ func TestRefused(t *testing.T) {
 		{"tabs", YAML, "list:\n\tcloister: 1\n", ErrLayout},
 		{"merge keys", YAML, "list:\n  <<: x\n", ErrLayout},
 		{"yaml key twice", YAML, "list: {}\nlist: {}\n", ErrLayout},
+		{"long yaml", YAML, "a: 1\n" + strings.Repeat("#\n", maxYAMLBytes), ErrLayout},
+		{"many tables", TOML, strings.Repeat("[x]\n", maxTOMLBytes), ErrLayout},
 		{"deep yaml", YAML, "a: " + strings.Repeat("[", 1000), ErrLayout},
 		{"deep yaml lines", YAML, strings.Repeat("- ", 1000) + "a\n", ErrLayout},
 		{"yaml of a list", YAML, "- a\n", ErrLayout},

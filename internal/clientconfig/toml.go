@@ -11,11 +11,17 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
+// maxTOMLBytes is how long a TOML file may be: the parser takes time by the square of the number of tables.
+const maxTOMLBytes = 256 << 10
+
 // tomlEditor changes TOML. A server is the table [list.name] with those below it.
 type tomlEditor struct{}
 
 // read implements editor.
 func (tomlEditor) read(text []byte, _ []string) (map[string]any, error) {
+	if len(text) > maxTOMLBytes {
+		return nil, layout("TOML of more than %d bytes", maxTOMLBytes)
+	}
 	tree := map[string]any{}
 	if err := toml.Unmarshal(bytes.TrimPrefix(text, byteOrderMark), &tree); err != nil {
 		line := 0

@@ -10,7 +10,7 @@ import (
 // maxYAMLDepth is how deep a YAML file may be nested, maxYAMLBytes how long it may be.
 const (
 	maxYAMLDepth = 64
-	maxYAMLBytes = 4 << 20
+	maxYAMLBytes = 1 << 20
 )
 
 // yamlLine is a line without its indentation, its comment and its end.
