@@ -71,7 +71,7 @@ func Load(ctx context.Context, o *EngineOptions) (*Engine, error) {
 		}
 		wasm = found.Wasm
 	}
-	if err := verifyEngine(wasm); err != nil {
+	if err := verifyEngine(wasm, "", false); err != nil {
 		return nil, err
 	}
 	e, err := compile(ctx, wasm, o)

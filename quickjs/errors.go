@@ -35,6 +35,77 @@ var (
 	ErrOutOfMemory = errors.New("guest memory exhausted")
 )
 
+// EngineProblem says what is wrong with a copy of the engine.
+type EngineProblem string
+
+const (
+	// EngineMissing means that there is no such file; without a path, that the engine
+	// is nowhere.
+	EngineMissing EngineProblem = "missing"
+	// EngineUnreadable means that the file cannot be read, or is too large to be an engine.
+	EngineUnreadable EngineProblem = "unreadable"
+	// EngineAltered means that the bytes have another digest than the pinned one.
+	EngineAltered EngineProblem = "altered"
+)
+
+// EngineError says which copy of the engine cannot be used and why. It unwraps to
+// ErrEngineUnavailable. Its text ends in the command that mends it.
+type EngineError struct {
+	Problem EngineProblem
+	// Path is the file, EmbeddedPath, or empty where no copy was found or a caller gave
+	// the bytes.
+	Path string
+	// Named says that the variable CLOISTER_ENGINE names the file: nothing else is looked
+	// for then, and installing an engine does not help.
+	Named bool
+	// SHA256 is the digest of bytes that are altered, in hexadecimal.
+	SHA256 string
+	// Err is why the file cannot be read; it may be nil.
+	Err error
+}
+
+// Error implements error.
+func (e *EngineError) Error() string {
+	const install = "run: cloister engine install"
+	what, mend := "", install
+	switch {
+	case e.Named:
+		what, mend = engineVariable+" names "+e.Path+", which ", "unset "+engineVariable+"; "+install
+	case e.Path == EmbeddedPath:
+		what, mend = "the engine inside this program ", "build it again, or "+install+", and set "+engineVariable+" to what it prints"
+	case e.Path != "":
+		what = e.Path + " "
+	default:
+		what = "the bytes "
+	}
+	switch e.Problem {
+	case EngineMissing:
+		if e.Path == "" {
+			what = fmt.Sprintf("%s %s is not installed", EngineName, EngineVersion)
+		} else {
+			what += "is not there"
+		}
+	case EngineUnreadable:
+		what += fmt.Sprintf("cannot be read: %v", e.Err)
+	case EngineAltered:
+		if !e.Named && e.Path == "" {
+			what = "the bytes are"
+		} else {
+			what += "is"
+		}
+		what += fmt.Sprintf(" not %s %s: SHA-256 is %s, expected %s", EngineName, EngineVersion, e.SHA256, EngineSHA256)
+	}
+	return fmt.Sprintf("%v: %s; %s", ErrEngineUnavailable, what, mend)
+}
+
+// Unwrap gives ErrEngineUnavailable and why a file cannot be read.
+func (e *EngineError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrEngineUnavailable}
+	}
+	return []error{ErrEngineUnavailable, e.Err}
+}
+
 // Exception is a JavaScript exception that reached the host. Value is the
 // thrown value and must be freed with VM.Free when it is no longer needed.
 type Exception struct{ Value Value }

@@ -1,16 +1,17 @@
 package quickjs
 
 import (
-	"context"
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/datadir"
 )
 
 const (
@@ -24,57 +25,76 @@ const (
 	engineFile = "quickjs.wasm"
 	// maxEngine bounds what is read as an engine, in bytes.
 	maxEngine = 16 << 20
-	mend      = "run: cloister engine install"
+	// engineVariable names a file to use before all others.
+	engineVariable = "CLOISTER_ENGINE"
 )
-
-// enginePackage is the package.json, lock file and npm settings with which the
-// engine is fetched. The lock holds an integrity hash and no address.
-//
-//go:embed engine/package.json engine/package-lock.json engine/.npmrc
-var enginePackage embed.FS
 
 // Found says where the engine's bytes came from.
 type Found struct {
 	Wasm []byte
-	// Path is a file name, or "embedded".
+	// Path is a file name, or EmbeddedPath.
 	Path string
 }
 
-// FindEngine looks the engine up: the file that CLOISTER_ENGINE names, the
-// user's cache (filled by InstallEngine), the ignored folder of a checkout of
-// this project at or above the working folder, and last the copy compiled in
-// with the build tag embed_engine. A candidate that exists and is not the pinned
-// engine is an error, not a reason to look on.
+// EmbeddedPath is the Path of an engine that is part of the program.
+const EmbeddedPath = "embedded"
+
+// embeddedEngine is what EmbedEngine was given.
+var embeddedEngine []byte
+
+// EmbedEngine makes bytes that are part of the program the engine that FindEngine
+// gives, before any that is installed. They are checked as every other copy is,
+// when they are looked for. It is for the init function of a file that embeds them,
+// such as "cloister engine embed" writes, and must not run beside FindEngine or
+// Load. The bytes must not change.
+func EmbedEngine(wasm []byte) { embeddedEngine = wasm }
+
+// FindEngine looks the engine up: the file that CLOISTER_ENGINE names, what
+// EmbedEngine was given, the user's data folder (filled by InstallEngine), the
+// user's cache folder, where versions before 0.2 put it, and last the ignored folder
+// of a checkout of this project at or above the working folder. A candidate that
+// exists and is not the pinned engine is an error, not a reason to look on. The
+// error is an *EngineError.
 func FindEngine() (*Found, error) {
-	for _, path := range engineCandidates() {
-		b, err := readBounded(path)
-		if os.IsNotExist(err) && path != os.Getenv("CLOISTER_ENGINE") {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: reading %s: %w; %s", ErrEngineUnavailable, path, err, mend)
-		}
-		if err := verifyEngine(b); err != nil {
-			return nil, fmt.Errorf("%w (file %s)", err, path)
-		}
-		return &Found{Wasm: b, Path: path}, nil
+	if path := os.Getenv(engineVariable); path != "" {
+		return readEngine(path, true)
 	}
 	if embeddedEngine != nil {
-		if err := verifyEngine(embeddedEngine); err != nil {
-			return nil, err
-		}
-		return &Found{Wasm: embeddedEngine, Path: "embedded"}, nil
+		return &Found{embeddedEngine, EmbeddedPath}, verifyEngine(embeddedEngine, EmbeddedPath, false)
 	}
-	return nil, fmt.Errorf("%w: %s %s is not installed; %s", ErrEngineUnavailable, EngineName, EngineVersion, mend)
+	for _, path := range engineCandidates() {
+		found, err := readEngine(path, false)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return found, err
+		}
+	}
+	return nil, &EngineError{Problem: EngineMissing}
+}
+
+// readEngine reads a candidate. named says that CLOISTER_ENGINE names it.
+func readEngine(path string, named bool) (*Found, error) {
+	b, err := readBounded(path)
+	if err != nil {
+		problem := EngineUnreadable
+		if errors.Is(err, fs.ErrNotExist) {
+			problem = EngineMissing
+		}
+		return nil, &EngineError{Problem: problem, Path: path, Named: named, Err: err}
+	}
+	if err := verifyEngine(b, path, named); err != nil {
+		return nil, err
+	}
+	return &Found{b, path}, nil
 }
 
 func engineCandidates() []string {
-	if p := os.Getenv("CLOISTER_ENGINE"); p != "" {
-		return []string{p}
-	}
 	var out []string
 	if p, err := InstalledEnginePath(); err == nil {
 		out = append(out, p)
+	}
+	// It is read where it lies: who has no npm any more keeps an engine that works.
+	if base, err := os.UserCacheDir(); err == nil {
+		out = append(out, filepath.Join(base, "cloister", installedEngine))
 	}
 	if p := checkoutEngine(); p != "" {
 		out = append(out, p)
@@ -102,80 +122,18 @@ func checkoutEngine() string {
 	return ""
 }
 
-// InstalledEnginePath is where InstallEngine puts the engine for this user. The
-// file need not exist.
+// installedEngine is where an installed engine lies in the data folder.
+var installedEngine = filepath.Join("engine", EngineName+"-"+EngineVersion, engineFile)
+
+// InstalledEnginePath is where InstallEngine puts the engine for this user: in the
+// folder of data (CLOISTER_DATA_DIR, else XDG_DATA_HOME or what the system has for
+// it), which no cleaner of caches empties. The file need not exist.
 func InstalledEnginePath() (string, error) {
-	base, err := os.UserCacheDir()
+	base, err := datadir.Find()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(base, "cloister", "engine", EngineName+"-"+EngineVersion, engineFile), nil
-}
-
-// InstallEngine fetches the pinned engine with the npm client on the PATH, which
-// checks the lock's integrity hash, checks the SHA-256 of the module, and puts
-// it into the user's cache by one rename. It gives the path. Progress and npm's
-// messages go to log, which may be nil.
-func InstallEngine(ctx context.Context, log io.Writer) (string, error) {
-	if log == nil {
-		log = io.Discard
-	}
-	path, err := InstalledEnginePath()
-	if err != nil {
-		return "", fmt.Errorf("%w: no user cache folder: %w", ErrEngineUnavailable, err)
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		return "", fmt.Errorf("%w: the npm client is not on the PATH; install Node.js with npm, or set CLOISTER_ENGINE to a copy of %s from the npm package %s %s",
-			ErrEngineUnavailable, engineFile, EngineName, EngineVersion)
-	}
-	tmp, err := os.MkdirTemp("", "cloister-engine-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(tmp)
-	for _, name := range []string{"package.json", "package-lock.json", ".npmrc"} {
-		b, err := enginePackage.ReadFile("engine/" + name)
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(tmp, name), b, 0o600); err != nil {
-			return "", err
-		}
-	}
-	fmt.Fprintf(log, "fetching %s %s with npm\n", EngineName, EngineVersion)
-	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = tmp, log, log
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: npm could not fetch %s %s: %w", ErrEngineUnavailable, EngineName, EngineVersion, err)
-	}
-	b, err := readBounded(filepath.Join(tmp, "node_modules", EngineName, engineFile))
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrEngineUnavailable, err)
-	}
-	if err := verifyEngine(b); err != nil {
-		return "", err
-	}
-	return path, writeAtomic(path, b)
-}
-
-func writeAtomic(path string, b []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err := f.Write(b); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return filepath.Join(base, installedEngine), nil
 }
 
 func readBounded(path string) ([]byte, error) {
@@ -191,12 +149,12 @@ func readBounded(path string) ([]byte, error) {
 	return b, err
 }
 
-// verifyEngine checks the bytes against the pinned digest.
-func verifyEngine(b []byte) error {
+// verifyEngine checks the bytes against the pinned digest. The error is an
+// *EngineError about path, which may be empty for bytes that a caller gave.
+func verifyEngine(b []byte, path string, named bool) error {
 	sum := sha256.Sum256(b)
 	if got := hex.EncodeToString(sum[:]); got != EngineSHA256 {
-		return fmt.Errorf("%w: the bytes are not %s %s: SHA-256 is %s, expected %s; %s",
-			ErrEngineUnavailable, EngineName, EngineVersion, got, EngineSHA256, mend)
+		return &EngineError{Problem: EngineAltered, Path: path, Named: named, SHA256: got}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // home puts the tests of FindEngine into a world of their own: no engine is named
-// by the environment, cached, or in a checkout.
+// by the environment, installed, or in a checkout.
 func home(t *testing.T) (wasm []byte, cached string) {
 	t.Helper()
 	found, err := FindEngine()
@@ -22,6 +22,8 @@ func home(t *testing.T) (wasm []byte, cached string) {
 	}
 	dir := t.TempDir()
 	t.Setenv("CLOISTER_ENGINE", "")
+	t.Setenv("CLOISTER_DATA_DIR", "")
+	t.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	t.Setenv("LocalAppData", filepath.Join(dir, "cache"))
@@ -30,7 +32,7 @@ func home(t *testing.T) (wasm []byte, cached string) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(cached, dir) {
-		t.Fatalf("the cache is at %s", cached)
+		t.Fatalf("the engine is installed at %s", cached)
 	}
 	return found.Wasm, cached
 }
@@ -81,7 +83,7 @@ func finds(t *testing.T, path string) {
 	if at, err := filepath.EvalSymlinks(got.Path); at != want || err != nil {
 		t.Errorf("found at %s, want %s", got.Path, path)
 	}
-	if verifyEngine(got.Wasm) != nil {
+	if verifyEngine(got.Wasm, "", false) != nil {
 		t.Error("the bytes are not the engine")
 	}
 }
@@ -121,12 +123,6 @@ func TestFindEngineOrder(t *testing.T) {
 	})
 	t.Run("nothing", func(t *testing.T) {
 		home(t)
-		if embeddedEngine != nil {
-			if f, err := FindEngine(); err != nil || f.Path != "embedded" {
-				t.Errorf("%v, %v", f, err)
-			}
-			return
-		}
 		_, err := FindEngine()
 		unavailable(t, err, EngineName, EngineVersion)
 		_, err = Load(context.Background(), &EngineOptions{CacheDir: "off"})
@@ -136,10 +132,8 @@ func TestFindEngineOrder(t *testing.T) {
 		wasm, _ := home(t)
 		checkout(t, wasm)
 		write(t, filepath.Join("..", "..", "go.mod"), []byte("module example.com/other\n"))
-		if embeddedEngine == nil {
-			_, err := FindEngine()
-			unavailable(t, err)
-		}
+		_, err := FindEngine()
+		unavailable(t, err)
 	})
 }
 

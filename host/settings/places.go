@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"github.com/cloister-wasm/cloister/internal/datadir"
 	"github.com/cloister-wasm/cloister/plugins/lock"
 )
 
@@ -35,30 +35,11 @@ func (p Places) DataDir() (string, error) {
 	if p.Data != "" {
 		return filepath.Abs(p.Data)
 	}
-	if dir := os.Getenv("CLOISTER_DATA_DIR"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	switch runtime.GOOS {
-	case "windows":
-		if dir := os.Getenv("LocalAppData"); dir != "" {
-			return filepath.Join(dir, "cloister"), nil
-		}
-		return "", fmt.Errorf("%w: LocalAppData is not set", ErrNoDataFolder)
-	case "darwin", "ios":
-	default:
-		// The XDG specification: a path that is not absolute is to be ignored.
-		if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "cloister"), nil
-		}
-	}
-	home, err := os.UserHomeDir()
+	dir, err := datadir.Find()
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoDataFolder, err)
 	}
-	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return filepath.Join(home, "Library", "Application Support", "cloister"), nil
-	}
-	return filepath.Join(home, ".local", "share", "cloister"), nil
+	return dir, nil
 }
 
 func (p Places) inData(name string) (string, error) {

@@ -70,7 +70,7 @@ var arrows = []struct {
 }{
 	{"guestabi", nil},
 	{"api", []string{"guestabi"}}, // the vocabulary of a host: data, no behaviour
-	{"quickjs", []string{"guestabi", "quickjs", "internal/wasmbin", "internal/wazeroinit"}},
+	{"quickjs", []string{"guestabi", "quickjs", "internal/datadir", "internal/wasmbin", "internal/wazeroinit"}},
 	{"sdk", []string{"guestabi"}},
 	{"plugins/lock", []string{"internal"}},
 	{"plugins/bundle", []string{"plugins", "internal"}},
