@@ -18,7 +18,7 @@
 //	cloister trust threshold|min-version                how many signers, which versions
 //	cloister lock [status]|accept                       what was agreed to
 //	cloister login|logout REGISTRY
-//	cloister engine install|verify|path
+//	cloister engine install|verify|path|embed
 //	cloister version
 //	cloister completion bash|zsh|fish|powershell
 //

@@ -21,12 +21,13 @@ func (a *app) engineCommand() *cobra.Command {
 		Short: "Install and check the JavaScript engine",
 		Long: fmt.Sprintf(`The JavaScript engine is the npm package %s %s, whose WebAssembly
 module Cloister pins by its SHA-256. It is looked for in this order: the file
-that CLOISTER_ENGINE names, this user's cache (where "install" puts it), a
-checkout of Cloister around the working folder, the program itself if it was
-built with the engine inside.`, quickjs.EngineName, quickjs.EngineVersion),
+that CLOISTER_ENGINE names, the program itself if it was built with the engine
+inside, as releases are, this user's data folder (where "install" puts it), this
+user's cache (where older versions put it), a checkout of Cloister around the
+working folder.`, quickjs.EngineName, quickjs.EngineVersion),
 		Args: noArguments, RunE: group,
 	}
-	cmd.AddCommand(a.engineInstall(), a.engineVerify(), a.enginePath())
+	cmd.AddCommand(a.engineInstall(), a.engineVerify(), a.enginePath(), a.engineEmbed())
 	return cmd
 }
 
@@ -34,9 +35,12 @@ func (a *app) engineInstall() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Fetch the engine with npm into this user's cache",
+		Short: "Fetch the engine with npm into this user's data folder",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if found, err := quickjs.FindEngine(); err == nil && found.Path == quickjs.EmbeddedPath && !force {
+				return a.write(fmt.Sprintf("%s %s is inside this program: there is nothing to install\n", quickjs.EngineName, quickjs.EngineVersion))
+			}
 			if path, ok := installed(); ok && !force {
 				return a.write(fmt.Sprintf("%s %s is installed: %s\n", quickjs.EngineName, quickjs.EngineVersion, path))
 			}

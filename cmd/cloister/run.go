@@ -146,6 +146,9 @@ func (f *runFlags) execute(ctx context.Context, a *app, person *approver, src *s
 		mustRun:    true,
 		app:        a,
 	})
+	if res := withoutEngine(err); res != nil {
+		return res, host.CodeModeConfig{}, nil
+	}
 	if err != nil {
 		return nil, host.CodeModeConfig{}, err
 	}

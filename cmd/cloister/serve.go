@@ -51,6 +51,7 @@ at SIGTERM.
 Exit codes:
   0    it was asked to end
   2    the command line, the configuration or a plugin is wrong
+  3    the JavaScript engine is missing or unusable
   6    Cloister itself failed`
 
 // serveFlags are the flags of serve.

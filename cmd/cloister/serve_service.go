@@ -92,6 +92,11 @@ func (s *service) options(cfg *settings.Settings) (*setup.Options, error) {
 		o.Gateway.Approvals = host.NewApprovalQueue()
 		o.Host.ApprovalHint = f.approvalHint()
 	}
+	if codeMode.Enabled {
+		if err := engineFor(&o.Host); err != nil {
+			return nil, hostError(err)
+		}
+	}
 	s.root, err = f.tools.addTools(&o.Host)
 	return o, err
 }

@@ -89,7 +89,7 @@ type sessionOptions struct {
 	limits     func(*host.CodeModeConfig) error
 	onProgress func(*host.ToolCall, host.Progress)
 	plugins    plugins.LoadOptions // callbacks
-	// mustRun says that code mode has to be on.
+	// mustRun says that code mode has to be on, and the engine has to be there.
 	mustRun bool
 	// app is told of plugins that are refused and tools that drifted; nil tells
 	// nobody.
@@ -143,6 +143,11 @@ func (f *toolFlags) open(ctx context.Context, o sessionOptions) (s *session, err
 	opts.Host, opts.CodeMode, opts.Plugins = o.host, &s.codeMode, o.plugins
 	if s.root, err = f.addTools(&opts.Host); err != nil {
 		return s, err
+	}
+	if o.mustRun {
+		if err := engineFor(&opts.Host); err != nil {
+			return s, err
+		}
 	}
 	if s.Setup, err = setup.New(ctx, opts); err != nil {
 		return s, setupFault(ctx, err)
