@@ -43,7 +43,7 @@ Environment:
 		return strings.TrimRight(fs.FlagUsagesWrapped(min(a.stdout.width(), fileWidth)), "\n")
 	})
 	cmd.AddCommand(a.runCommand(), a.catalogCommand(), a.engineCommand(), a.versionCommand(),
-		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.mcpCommand(), a.serveCommand(), a.connectCommand(), a.disconnectCommand(), a.approvalsCommand(), a.loginCommand(), a.logoutCommand(), a.traceCommand(), a.policyCommand())
+		a.pluginCommand(), a.trustCommand(), a.lockCommand(), a.mcpCommand(), a.serveCommand(), a.connectCommand(), a.disconnectCommand(), a.approvalsCommand(), a.loginCommand(), a.logoutCommand(), a.traceCommand(), a.policyCommand(), a.manCommand())
 	cmd.InitDefaultCompletionCmd()
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {
