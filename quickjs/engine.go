@@ -20,6 +20,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -106,7 +107,16 @@ func compile(ctx context.Context, wasm []byte, o *EngineOptions) (*Engine, error
 	return e, nil
 }
 
-func (e *Engine) start(ctx context.Context) error {
+func (e *Engine) start(ctx context.Context) (err error) {
+	// NB: wazero panics where the system refuses it executable memory.
+	defer func() {
+		r := recover()
+		if denied, ok := r.(error); ok && errors.Is(denied, fs.ErrPermission) {
+			err = fmt.Errorf("%w: %w", ErrNoExecutableMemory, denied)
+		} else if r != nil {
+			err = fmt.Errorf("the compiler panicked: %v", r)
+		}
+	}()
 	cfg := wazero.NewRuntimeConfigCompiler().WithDebugInfoEnabled(false)
 	if e.cache != nil {
 		cfg = cfg.WithCompilationCache(e.cache)
@@ -116,7 +126,6 @@ func (e *Engine) start(ctx context.Context) error {
 	if err := instantiateImports(ctx, e.rt); err != nil {
 		return fmt.Errorf("defining the engine's imports: %w", err)
 	}
-	var err error
 	if e.compiled, err = e.rt.CompileModule(ctx, e.prog.wasm); err != nil {
 		return fmt.Errorf("compiling the engine: %w", err)
 	}

@@ -10,6 +10,10 @@ var (
 	// ErrEngineUnavailable reports that the engine's bytes are missing, altered or
 	// do not compile. Its text names the command that mends it.
 	ErrEngineUnavailable = errors.New("javascript engine unavailable")
+	// ErrNoExecutableMemory reports that the system lets this process make no memory
+	// executable, as systemd does under MemoryDenyWriteExecute=yes. An error that wraps
+	// it wraps ErrEngineUnavailable too.
+	ErrNoExecutableMemory = errors.New("this process may make no memory executable, which the compiler needs (systemd: set MemoryDenyWriteExecute=no)")
 	// ErrInterrupted reports that a VM was stopped: its deadline passed, its
 	// context ended, or Stop was called. The VM is finished. The error is an
 	// *InterruptError, which tells the reason.
