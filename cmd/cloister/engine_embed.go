@@ -24,8 +24,9 @@ that package that are built with the tag embed_engine:
   go build -tags embed_engine
 
 Such a program needs no installed engine and no Node.js. The package is one that
-your program links, such as its main package. Keep both files in your repository,
-or write them anew before you build; files of another origin are not overwritten.`
+your program links, such as its main package. Keep both files in your
+repository, or write them anew before you build; files of another origin are
+not overwritten.`
 
 // Names of the files that "engine embed" writes.
 const (
