@@ -20,7 +20,7 @@ WASMCLANG     := $(shell command -v wasm-ld >/dev/null && clang --print-targets 
 # that other packages race as well is left to make test, and so are the long forms of tests.
 RACED          = $(shell $(GO) list ./... | grep -v -e /internal/scaffold -e /internal/lint -e '/examples$$' -e '/bench/load$$')
 
-.PHONY: all demo test quick check bench peers fuzz build engine servers plugins wit interop conformance load mutants format clean help
+.PHONY: release reproduce all demo test quick check bench peers fuzz build engine servers plugins wit interop conformance load mutants format clean help
 
 all: build
 
@@ -60,6 +60,12 @@ $(HASHES): $(wildcard examples/plugins/hashes/*.[ch]) sdk/c/cloister.h
 
 build: ## build bin/cloister
 	$(GO) build -trimpath -o bin/cloister ./cmd/cloister
+
+release: engine ## build archives, packages, digests and bills of materials of all platforms into dist
+	$(GO) run ./release $(RELEASEFLAGS)
+
+reproduce: engine ## build a release in two folders, and compare
+	$(GO) test -count=1 -run 'TestRelease' -v ./release
 
 demo: engine plugins build ## run a TypeScript cell that uses a plugin and a Go tool
 	./bin/cloister run --config examples/cloister.json5 examples/cells/demo.ts

@@ -28,10 +28,10 @@ own.
 Without --http it speaks MCP on standard input and output: a client starts it,
 whose configuration "cloister connect CLIENT" writes and --print-config prints.
 With --http it listens on an address of this machine, at /mcp; clients need a
-bearer token, that of
---token-file, or those of serve.tokens in the configuration. Where there is
-none, one is made at the first start and kept in the data folder, for you alone.
-Other addresses need serve.allowedHosts, and something in front that speaks TLS.
+bearer token, that of --token-file, or those of serve.tokens in the
+configuration. Where there is none, one is made at the first start and kept in
+the data folder, for you alone. Other addresses need serve.allowedHosts, and
+something in front that speaks TLS.
 
 Calls that need approval are put to the client's user, if the client can do
 that, and to "cloister approvals" in another terminal, which finds this command

@@ -97,6 +97,7 @@ var arrows = []struct {
 	{"examples/hosts", []string{"host", "plugins", "guestabi"}},
 	{"examples", nil}, // a test that takes all of them through a store
 	{"bench", []string{"host", "guestabi", "quickjs", "plugins"}},
+	{"release", []string{"quickjs", "plugins"}},
 }
 
 func TestArrows(t *testing.T) {
