@@ -51,7 +51,7 @@ func EmbedEngine(wasm []byte) { embeddedEngine = wasm }
 
 // FindEngine looks the engine up: the file that CLOISTER_ENGINE names, what
 // EmbedEngine was given, the user's data folder (filled by InstallEngine), the
-// user's cache folder, where versions before 0.2 put it, and last the ignored folder
+// user's cache folder, where older builds put it, and last the ignored folder
 // of a checkout of this project at or above the working folder. A candidate that
 // exists and is not the pinned engine is an error, not a reason to look on. The
 // error is an *EngineError.
