@@ -65,7 +65,7 @@ release: engine ## build archives, packages, digests and bills of materials of a
 	$(GO) run ./release $(RELEASEFLAGS)
 
 reproduce: engine ## build a release in two folders, and compare
-	$(GO) test -count=1 -run 'TestRelease' -v ./release
+	$(GO) test -count=1 -run 'TestRelease' -v ./release -twice
 
 demo: engine plugins build ## run a TypeScript cell that uses a plugin and a Go tool
 	./bin/cloister run --config examples/cloister.json5 examples/cells/demo.ts

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,11 +31,13 @@ import (
 
 const testVersion = "v9.8.7-rc.1"
 
+var twice = flag.Bool("twice", false, "build a release for this machine twice, and use what is in it")
+
 // TestRelease builds a release for this machine twice, in this checkout and in another
 // folder, and uses what is in it as its users do.
 func TestRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs")
+	if !*twice {
+		t.Skip("builds two releases, which takes minutes: make reproduce")
 	}
 	here := target{runtime.GOOS, runtime.GOARCH}
 	if !slices.Contains(allTargets, here.String()) {

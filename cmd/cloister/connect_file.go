@@ -32,7 +32,7 @@ func (f *clientFile) record() (*clientconfig.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := safefile.Read(path, maxRecordBytes)
+	data, err := safefile.ReadTrusted(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -23,8 +23,12 @@ var unchecked = map[string][]string{
 // decidesNothing lists which of their files may do so, and why.
 var decidesNothing = map[string]string{
 	"cmd/cloister/approvals_client.go": "the lock of a running serve, of which nothing is read",
+	"cmd/cloister/connect_file.go":     "another client's configuration, which is compared with what was shown, and copied",
+	"cmd/cloister/connect_open.go":     "another client's configuration, whose change is shown and asked about",
+	"cmd/cloister/disconnect.go":       "a copy of another client's configuration, whose digest is compared",
 	"cmd/cloister/engine.go":           "the engine, whose digest is compared",
-	"cmd/cloister/mcpimport.go":        "another client's configuration, of which all is shown and asked about",
+	"cmd/cloister/engine_embed.go":     "what a command wrote before, only compared",
+	"cmd/cloister/mcpimport_find.go":   "another client's configuration, of which all is shown and asked about",
 	"cmd/cloister/plugin_build.go":     "what a build made before, only compared",
 	"cmd/cloister/plugin_keys.go":      "a password that somebody named, which may be a pipe",
 	"cmd/cloister/policy_cases.go":     "cases to try a policy on",
