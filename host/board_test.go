@@ -65,12 +65,36 @@ func loadBoard(t testing.TB, manifest object, o plugins.LoadOptions) *plugins.Pl
 	return p
 }
 
+// uncalledBoard is loadBoard for tests that call nothing of it: making its machine code, even from the cache, costs more
+// than they do.
+func uncalledBoard(t testing.TB, manifest object, o plugins.LoadOptions) *plugins.Plugin {
+	t.Helper()
+	p, err := openPlugin(t, boardWasm, manifest, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func tryBoard(t testing.TB, manifest object, o plugins.LoadOptions) (*plugins.Plugin, error) {
 	t.Helper()
 	return tryPlugin(t, boardWasm, manifest, o)
 }
 
 func tryPlugin(t testing.TB, guest guesttest.Guest, manifest object, o plugins.LoadOptions) (*plugins.Plugin, error) {
+	t.Helper()
+	p, err := openPlugin(t, guest, manifest, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Compile(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return p, nil
+}
+
+// openPlugin makes a plugin that is compiled when it is first called.
+func openPlugin(t testing.TB, guest guesttest.Guest, manifest object, o plugins.LoadOptions) (*plugins.Plugin, error) {
 	t.Helper()
 	wasm := guest.Wasm(t)
 	text, err := json.Marshal(manifest)
@@ -91,9 +115,6 @@ func tryPlugin(t testing.TB, guest guesttest.Guest, manifest object, o plugins.L
 			t.Errorf("closing %s: %v", p.ID(), err)
 		}
 	})
-	if err := p.Compile(context.Background()); err != nil {
-		t.Fatal(err)
-	}
 	return p, nil
 }
 

@@ -380,7 +380,7 @@ func TestRevokeWhileARunIsMade(t *testing.T) {
 
 // TestAnswerAgainstExpiry: an approval that comes as a cell expires finds it kept or gone, and nothing in between.
 func TestAnswerAgainstExpiry(t *testing.T) {
-	for i := range 40 {
+	for i := range rounds(40) {
 		clock := hosttest.NewClock(epoch)
 		q := host.NewApprovalQueue()
 		var trace hosttest.Trace
@@ -421,7 +421,7 @@ func TestAnswerAgainstExpiry(t *testing.T) {
 
 // TestSuspendingWhileTheHostCloses says that it was aborted, and not that there was no place.
 func TestSuspendingWhileTheHostCloses(t *testing.T) {
-	for range 20 {
+	for range rounds(20) {
 		o := host.Options{CodeMode: host.CodeModeConfig{Enabled: true}, Tools: []host.RawTool{hosttest.Echo("echo")}}
 		h, err := host.New(t.Context(), &o)
 		if err != nil {

@@ -270,8 +270,12 @@ func TestScopesThatSpin(t *testing.T) {
 		namespaces = append(namespaces, ns)
 	}
 	p := loadBoard(t, boardManifest("test.board", namespaces...), withScope(`"spin"`))
+	timeout := 4000
+	if testing.Short() {
+		timeout = 2000
+	}
 	var trace hosttest.Trace
-	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{p}, Trace: &trace, CodeMode: host.CodeModeConfig{TimeoutMs: 4000}})
+	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{p}, Trace: &trace, CodeMode: host.CodeModeConfig{TimeoutMs: timeout}})
 	warm(t, newRun(t, h, host.RunOptions{Allow: []string{"echo"}})) // which sees no namespace
 	r := newRun(t, h, host.RunOptions{})
 	c := background(t.Context(), r, "return Object.keys(namespaces).length")

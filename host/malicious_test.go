@@ -101,7 +101,7 @@ func TestMaliciousPluginsAreContained(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRun(t, newHost(t, host.Options{Plugins: []*plugins.Plugin{p}}), host.RunOptions{})
-	for _, c := range []struct{ name, code, want string }{
+	for _, c := range sample([]struct{ name, code, want string }{
 		{"infinite loop", `tools.loop({})`, `"tool_timeout"`},
 		{"recursion without a loop", `tools.recurse({})`, `"tool_timeout"`},
 		{"recursion without an end", `tools.stack({}).catch((e) => ['tool_failed', 'tool_timeout'].includes(e.code))`, `true`},
@@ -119,7 +119,7 @@ func TestMaliciousPluginsAreContained(t *testing.T) {
 		{"an answer with a key twice", `tools.answer_garbage({})`, `"tool_failed"`},
 		{"an answer too deep", `tools.answer_deep({})`, `"tool_failed"`},
 		{"an answer that poisons prototypes", `tools.answer_polluted({}).then((v) => [Object.keys(v), ({}).polluted, Object.getPrototypeOf(v) === Object.prototype])`, `[["__proto__","constructor"],null,true]`},
-	} {
+	}, 4) {
 		got := value(t, exec(t, r, `return await `+c.code+`.catch((e) => e.code)`))
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

@@ -141,7 +141,7 @@ func TestPluginsAreLockedWhole(t *testing.T) {
 		m := boardManifest("test.board", boardNamespace(nil))
 		m["tools"].([]object)[1]["approval"] = "ask"
 		change(m)
-		return loadBoard(t, m, plugins.LoadOptions{})
+		return uncalledBoard(t, m, plugins.LoadOptions{})
 	}
 	same := board(func(object) {})
 	file := lock.New()

@@ -31,7 +31,7 @@ func description(r *host.Run) string { return r.Surface()[0].Description }
 // with a plugin behind it.
 
 func TestNamespacePromptAppearsOnlyWhenBackingToolsAreVisible(t *testing.T) {
-	p := loadBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
+	p := uncalledBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
 	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{p}})
 	for _, c := range []struct {
 		name string
@@ -64,7 +64,7 @@ func TestNamespacePromptAppearsOnlyWhenBackingToolsAreVisible(t *testing.T) {
 
 func TestNamespaceIsNotExposedBySameNamedToolsOfAnother(t *testing.T) {
 	// The plugin's own tools are denied; others of the same names are there.
-	p := loadBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
+	p := uncalledBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
 	list, update := hosttest.Echo("list_cards"), hosttest.Echo("update_card")
 	list.Owner, update.Owner = "someone.else", "someone.else"
 	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{p}, Tools: []host.RawTool{list, update, hosttest.Echo("list_cards")}})
@@ -83,9 +83,10 @@ func TestNamespaceIsNotExposedBySameNamedToolsOfAnother(t *testing.T) {
 
 func TestNamespaceRawScopeFunctionsAreRejected(t *testing.T) {
 	var trace lockedBuffer
-	for _, scope := range []string{
+	scopes := sample([]string{
 		`{"list": function () {}}`, `{"list": "x", "list": {"$tool": "list_cards"}}`, `undefined`, `[]`, `"text"`, `null`, `{"f": NaN}`, `{"a": 1} {"b": 2}`,
-	} {
+	}, 4)
+	for _, scope := range scopes {
 		// Configuration has to be JSON, so that the text that is none comes as a string
 		// and the scope is refused as one; what is JSON is refused by its shape.
 		config := scope
@@ -98,8 +99,8 @@ func TestNamespaceRawScopeFunctionsAreRejected(t *testing.T) {
 			t.Errorf("%s: the namespace is %s", scope, got)
 		}
 	}
-	if n := bytes.Count(trace.copy(), []byte(`"event":"namespace.refused"`)); n != 8 {
-		t.Errorf("%d refusals in the trace, want 8:\n%s", n, trace.copy())
+	if n := bytes.Count(trace.copy(), []byte(`"event":"namespace.refused"`)); n != len(scopes) {
+		t.Errorf("%d refusals in the trace, want %d:\n%s", n, len(scopes), trace.copy())
 	}
 	// In a manifest each is a mistake.
 	for _, scope := range []any{[]any{}, "text", nil, 1} {
@@ -124,9 +125,9 @@ func TestNamespaceForgedIdsAndPathsAreRejected(t *testing.T) {
 			t.Errorf("%v: %v, want ErrManifest", override, err)
 		}
 	}
-	for _, scope := range []string{
+	for _, scope := range sample([]string{
 		`{"__proto__":{"x":1}}`, `{"constructor":{"$tool":"list_cards"}}`, `{"a":{"prototype":1}}`, `{"":1}`, `{"a.b":1}`, `{"a":{"$ref":"#"}}`, `{"a":{"$tool":"list_cards","x":1}}`,
-	} {
+	}, 4) {
 		p := loadBoard(t, boardManifest("test.board", computedNamespace()), withScope(scope))
 		r := newRun(t, newHost(t, host.Options{Plugins: []*plugins.Plugin{p}}), host.RunOptions{})
 		if got := value(t, exec(t, r, `return [typeof Computed, ({}).x === undefined]`)); got != `["undefined",true]` {
@@ -135,7 +136,7 @@ func TestNamespaceForgedIdsAndPathsAreRejected(t *testing.T) {
 	}
 	// What a cell makes up leads nowhere: members that are not there, and objects
 	// that cannot be changed.
-	p := loadBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
+	p := uncalledBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
 	r := newRun(t, newHost(t, host.Options{Plugins: []*plugins.Plugin{p}}), host.RunOptions{})
 	got := value(t, exec(t, r, `
 		'use strict';
@@ -151,7 +152,7 @@ func TestNamespaceForgedIdsAndPathsAreRejected(t *testing.T) {
 }
 
 func TestNamespaceCallablePathsCannotTargetUndeclaredTools(t *testing.T) {
-	for _, tool := range []string{"spin", "remember", "echo", "cloister:core:echo", "cloister:test.board:list_cards", "exec", "list_Cards", ""} {
+	for _, tool := range sample([]string{"spin", "remember", "echo", "cloister:core:echo", "cloister:test.board:list_cards", "exec", "list_Cards", ""}, 4) {
 		_, err := tryBoard(t, boardManifest("test.board", boardNamespace(object{"scope": object{"x": object{"$tool": tool}}})), plugins.LoadOptions{})
 		if !errors.Is(err, plugins.ErrManifest) {
 			t.Errorf("marker for %q: %v, want ErrManifest", tool, err)
@@ -303,7 +304,7 @@ func TestNamespaceSuspendedCallsResumeThroughWait(t *testing.T) {
 
 func TestNamespacePluginRollbackClearsRegistrations(t *testing.T) {
 	with := loadBoard(t, boardManifest("test.board", boardNamespace(nil)), plugins.LoadOptions{})
-	without := loadBoard(t, boardManifest("test.board"), plugins.LoadOptions{})
+	without := uncalledBoard(t, boardManifest("test.board"), plugins.LoadOptions{})
 	h := newHost(t, host.Options{Plugins: []*plugins.Plugin{with}})
 	old := newRun(t, h, host.RunOptions{})
 	see := func(r *host.Run) string {
@@ -316,7 +317,7 @@ func TestNamespacePluginRollbackClearsRegistrations(t *testing.T) {
 		t.Fatalf("before: %s", got)
 	}
 	// A set that cannot be had leaves everything as it was.
-	twice := loadBoard(t, boardManifest("test.twice", boardNamespace(nil)), plugins.LoadOptions{})
+	twice := uncalledBoard(t, boardManifest("test.twice", boardNamespace(nil)), plugins.LoadOptions{})
 	if err := h.SetPlugins(t.Context(), []*plugins.Plugin{with, twice}); !errors.Is(err, plugins.ErrConflict) {
 		t.Fatalf("two plugins with one global: %v", err)
 	}

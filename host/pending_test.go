@@ -101,10 +101,14 @@ func TestTooManyPendingCalls(t *testing.T) {
 // own memory is free again for the next input.
 func TestInputsThatWait(t *testing.T) {
 	gate := hosttest.NewGate("slow")
+	inputs := 12
+	if testing.Short() {
+		inputs = 7 // one more than may be open: to write 12 MiB takes the guest most of a second
+	}
 	r := setup(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{MaxPendingToolCalls: 1, TimeoutMs: 60_000}})
 	res := exec(t, r, `
 		let refused = 0, message = '';
-		for (let i = 0; i < 12; i++) {
+		for (let i = 0; i < `+fmt.Sprint(inputs)+`; i++) {
 			tools.slow({ s: 'x'.repeat(12 << 20) }).catch((e) => { if (e.code === 'too_many_pending_tool_calls') { refused++; message = e.message } });
 			await tools.search('x');
 		}
@@ -131,7 +135,10 @@ func TestInputsThatWait(t *testing.T) {
 // TestResultsThatWait: calls of a suspended program go on, but not for ever: what
 // has settled and cannot be delivered yet holds the queue back.
 func TestResultsThatWait(t *testing.T) {
-	const calls = 100
+	calls := 100
+	if testing.Short() {
+		calls = 66 // more than may have begun
+	}
 	gate := hosttest.NewGate("slow")
 	r := setup(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{TimeoutMs: 60_000}})
 	res := exec(t, r, fmt.Sprintf(`
