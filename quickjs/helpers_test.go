@@ -32,6 +32,27 @@ func TestMain(m *testing.M) {
 	}())
 }
 
+// sample gives what a test runs of a table: all, with -short one row of every n, another one on the next day.
+func sample[T any](rows []T, n int) []T {
+	if !testing.Short() {
+		return rows
+	}
+	day := int(time.Now().Unix() / (24 * 60 * 60))
+	var some []T
+	for i := day % min(n, len(rows)); i < len(rows); i += n {
+		some = append(some, rows[i])
+	}
+	return some
+}
+
+// shorter is n, with -short the other number.
+func shorter(n, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return n
+}
+
 // testPrelude is a prelude of the tests' own, so that they do not depend on the
 // wire between guestabi and the host. A cell may call ask(x), a request that
 // settle answers.

@@ -164,7 +164,7 @@ func TestTemplatesDoNotLeak(t *testing.T) {
 	}
 	use(3)
 	before := measure()
-	use(40)
+	use(shorter(40, 15))
 	after := measure()
 	if after.goroutines > before.goroutines+4 || after.files > before.files+4 || after.mappings > before.mappings+24 || after.heap > before.heap+16<<20 {
 		t.Errorf("before %+v, after %+v", before, after)

@@ -280,7 +280,7 @@ func hammerCell(tmpl *Template, g, i int) error {
 func TestTemplateCloseWhileVMsAreMade(t *testing.T) {
 	ctx := context.Background()
 	for _, m := range modes {
-		for range 20 {
+		for range shorter(20, 4) {
 			tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{})
 			var wg sync.WaitGroup
 			start := make(chan struct{})

@@ -248,7 +248,7 @@ func TestDefaultCache(t *testing.T) {
 func TestConcurrentLoads(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	var wg sync.WaitGroup
-	for range 3 {
+	for range shorter(3, 2) {
 		wg.Go(func() {
 			e, err := Load(context.Background(), &EngineOptions{CacheDir: dir})
 			if err != nil {

@@ -184,20 +184,14 @@ var deepSources = []struct{ name, open, close string }{
 // that the next cell is not affected.
 func TestDeepRecursionIsAnError(t *testing.T) {
 	tmpl := newTemplate(t, testEngine(t, false), TemplateOptions{MemoryLimit: 256 << 20})
-	for i, c := range recursive {
-		if testing.Short() && i%4 != 0 {
-			continue
-		}
+	for _, c := range sample(recursive, 12) {
 		t.Run(c.name, func(t *testing.T) { mustNotTrap(t, tmpl, c.src) })
 	}
 }
 
 func TestDeepSourcesAreErrors(t *testing.T) {
 	tmpl := newTemplate(t, testEngine(t, false), TemplateOptions{MemoryLimit: 256 << 20})
-	for i, c := range deepSources {
-		if testing.Short() && i%4 != 0 {
-			continue
-		}
+	for _, c := range sample(deepSources, 8) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, n := range []int{1000, 100_000} {
 				if n > 1000 && testing.Short() {

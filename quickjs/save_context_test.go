@@ -120,7 +120,7 @@ func TestRestoreOfBytesThatChangeMeanwhile(t *testing.T) {
 	vm.Close()
 	random := rand.New(rand.NewPCG(1, 2))
 	refused := 0
-	for i := range 60 {
+	for i := range shorter(60, 20) {
 		changing := slices.Clone(snap)
 		at := 1 + i%whole.n
 		vm, roots, err := tmpl.Restore(&looks{Context: context.Background(), at: func(n int) {

@@ -69,7 +69,7 @@ const perCall = 4 << 20
 func TestLargeSnapshots(t *testing.T) {
 	for _, m := range modes {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{})
-		for _, l := range large {
+		for _, l := range sample(large, 3) {
 			what := m.name + ", " + l.name
 			c := largeCell(t, tmpl, l.src)
 			var snap []byte
@@ -107,7 +107,7 @@ func TestLargeSnapshots(t *testing.T) {
 func TestSnapshotsStopAtTheirBound(t *testing.T) {
 	for _, m := range modes {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{})
-		for _, l := range large {
+		for _, l := range sample(large, 2) {
 			if m.plain && l.name != "random" {
 				continue
 			}

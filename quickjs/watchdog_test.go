@@ -163,7 +163,7 @@ func TestDeadlines(t *testing.T) {
 	var worst time.Duration
 	var where string
 	late := 0
-	for _, c := range endless {
+	for _, c := range sample(endless, 6) {
 		t.Run(c.name, func(t *testing.T) {
 			over := stop(t, tmpl, c.src)
 			if over > worst {
@@ -178,5 +178,5 @@ func TestDeadlines(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d cells; the latest stop came %v after its deadline (%s); %d came later than 10 ms", len(endless), worst, where, late)
+	t.Logf("%d cells; the latest stop came %v after its deadline (%s); %d came later than 10 ms", len(sample(endless, 6)), worst, where, late)
 }
