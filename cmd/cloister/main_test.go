@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -23,9 +24,28 @@ var exeSuffix = map[string]string{"windows": ".exe"}[runtime.GOOS]
 
 var update = flag.Bool("update", false, "write what the program says into golden files and scripts")
 
+// compiled is a folder for machine code that all tests share: making that of the engine takes most of a second.
+var compiled string
+
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	dir, err := os.MkdirTemp("", "cloister-compiled-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	compiled = dir
+	code := m.M.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return code
+}
+
 // TestMain makes the test binary serve as cloister in scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cloister": main, "mcpserver": serveTestMCP, "mcpclient": mcpClient})
+	testscript.Main(tests{m}, map[string]func(){"cloister": main, "mcpserver": serveTestMCP, "mcpclient": mcpClient})
 }
 
 // enginePath finds the engine of the checkout.
@@ -48,21 +68,37 @@ func enginePath(t *testing.T) string {
 	}
 }
 
+// scripts are those that run: all, with -short every other one, and those between them on the next day.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	if !testing.Short() || flag.Lookup("test.run").Value.String() != "" { // who names a script wants that one
+		return files
+	}
+	var some []string
+	for i := int(time.Now().Unix()/(24*60*60)) % 2; i < len(files); i += 2 {
+		some = append(some, files[i])
+	}
+	return some
+}
+
 func TestScripts(t *testing.T) {
 	engine := enginePath(t)
 	repo := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(engine)))))
-	cache := filepath.Join(t.TempDir(), "compiled")
 	module := filepath.Join(t.TempDir(), "plugin.wasm")
 	build := sync.OnceValue(func() error { return buildPlugin(module) })
 	open, private := startRegistry(t, ""), startRegistry(t, "ann:open-sesame")
 	mcpURL := startMCPServer(t, "open-sesame-1234")
 	toolchain := goEnvironment(t)
 	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("testdata", "script"),
+		Files:         scripts(t),
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CLOISTER_ENGINE", engine)
-			e.Setenv("CLOISTER_CACHE_DIR", cache)
+			e.Setenv("CLOISTER_CACHE_DIR", compiled)
 			e.Setenv("REPO", repo)
 			// Of this machine's settings for plugins and registries no script sees any.
 			for name, folder := range map[string]string{"CLOISTER_DATA_DIR": "data-dir", "XDG_CONFIG_HOME": "config", "DOCKER_CONFIG": "docker"} {
@@ -224,7 +260,7 @@ func (n *notifier) Write(p []byte) (int, error) {
 // and the signal's number.
 func TestInterrupt(t *testing.T) {
 	t.Setenv("CLOISTER_ENGINE", enginePath(t))
-	t.Setenv("CLOISTER_CACHE_DIR", filepath.Join(t.TempDir(), "compiled"))
+	t.Setenv("CLOISTER_CACHE_DIR", compiled)
 	for _, test := range []struct {
 		name, cell, at string
 		signal         syscall.Signal
@@ -260,7 +296,7 @@ func TestInterrupt(t *testing.T) {
 // With --json an interrupted run still gives its result.
 func TestInterruptJSON(t *testing.T) {
 	t.Setenv("CLOISTER_ENGINE", enginePath(t))
-	t.Setenv("CLOISTER_CACHE_DIR", filepath.Join(t.TempDir(), "compiled"))
+	t.Setenv("CLOISTER_CACHE_DIR", compiled)
 	trace := filepath.Join(t.TempDir(), "cell.js")
 	if err := os.WriteFile(trace, []byte(`text("before"); await tools.sleep({ms: 600000})`), 0o600); err != nil {
 		t.Fatal(err)

@@ -206,7 +206,7 @@ func TestQuestionIsBounded(t *testing.T) {
 // The whole way of a hostile cell to a terminal.
 func TestRunOnTerminal(t *testing.T) {
 	t.Setenv("CLOISTER_ENGINE", enginePath(t))
-	t.Setenv("CLOISTER_CACHE_DIR", filepath.Join(t.TempDir(), "compiled"))
+	t.Setenv("CLOISTER_CACHE_DIR", compiled)
 	const say = "\"\\x1b[2J\\u202e\\u009b1m\\r\""
 	for name, cell := range map[string]string{
 		"output": "text(" + say + "); console.log(" + say + "); json([" + say + "]); return " + say,
