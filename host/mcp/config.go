@@ -40,7 +40,7 @@ type Server struct {
 	// that they are destructive, never for others.
 	Approval host.Approval
 	// Allow and Deny are patterns over tool names, with * and ?. A tool that Deny names is
-	// left out; if Allow is not empty, so is every tool that it does not name.
+	// left out, and so is every tool that Allow does not name: nil allows all, an empty list none.
 	Allow, Deny []string
 	// Idempotent are patterns over names of tools that may be sent again when the
 	// connection was lost before their answer. The server's own annotations do not count.

@@ -190,6 +190,7 @@ func TestAllowDenyApproval(t *testing.T) {
 		{Server{Approval: host.ApprovalNever}, "read:never delete:never write:never"},
 		{Server{Allow: []string{"re*"}}, "read:never"},
 		{Server{Deny: []string{"*e"}}, "read:never"},
+		{Server{Allow: []string{}}, ""}, // as everywhere: nil allows all, an empty list none
 		{Server{Allow: []string{"*"}, Deny: []string{"r??d"}}, "delete:ask write:never"},
 	} {
 		var got []string

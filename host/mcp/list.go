@@ -33,7 +33,7 @@ type toolList struct {
 func (l *toolList) offered(cfg *Server) []host.MCPTool {
 	out := make([]host.MCPTool, 0, len(l.Tools))
 	for _, t := range l.Tools {
-		if len(cfg.Allow) > 0 && !matchesAny(cfg.Allow, t.Name) || matchesAny(cfg.Deny, t.Name) {
+		if cfg.Allow != nil && !matchesAny(cfg.Allow, t.Name) || matchesAny(cfg.Deny, t.Name) {
 			continue
 		}
 		t.Approval = approval(cfg, &t)

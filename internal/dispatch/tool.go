@@ -15,7 +15,7 @@ type Tool struct {
 	Params, Returns *schema.Schema // nil: not declared
 	Approval        api.Approval
 	Plugin          *plugins.Plugin // whose tool it is, if it is a plugin's
-	Manifest        *plugins.Tool   // the tool in the plugin\'s manifest
+	Manifest        *plugins.Tool   // the tool in the plugin's manifest
 	Timeout         time.Duration
 	Client          bool           // executed by the caller of Exec
 	MCP             bool           // a tool, resource or prompt of an MCP server
@@ -38,7 +38,7 @@ func InvokeGo(f func(ctx context.Context, input json.RawMessage) (json.RawMessag
 	return func(ctx context.Context, c *Call) (json.RawMessage, error) { return f(ctx, c.tc.Input) }
 }
 
-// ofPlugin makes the tool of a plugin. The plugin bounds the time of a call itself: what waits for a person does not count.
+// ToolOfPlugin makes the tool of a plugin. The plugin bounds the time of a call itself: what waits for a person does not count.
 func ToolOfPlugin(p *plugins.Plugin, t *plugins.Tool) *Tool {
 	return &Tool{
 		Approval: api.Approval(t.Approval), Plugin: p, Manifest: t, strict: true,
