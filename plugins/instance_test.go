@@ -276,6 +276,9 @@ func TestLog(t *testing.T) {
 
 // The example plugin, built as its README says, answers its manifest's examples with what they promise.
 func TestExamplePlugin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and compiles a plugin that package examples runs as well")
+	}
 	dir := t.TempDir()
 	p := load(t, copyExample(t, dir), devOptions())
 	if p.ID() != "examples.csv" {

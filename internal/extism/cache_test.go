@@ -107,7 +107,7 @@ func TestDamagedCache(t *testing.T) {
 			}
 		},
 	}
-	for name, damage := range damages {
+	for name, damage := range sample(damages, 4) {
 		t.Run(name, func(t *testing.T) {
 			dir := privateDir(t)
 			compiledFrom(t, dir)
@@ -123,7 +123,8 @@ func TestDamagedCache(t *testing.T) {
 			}
 		})
 	}
-	for name, damage := range map[string]func(t *testing.T, path string){"emptied": damages["emptied"], "gone": damages["gone"], "first byte": damages["first byte"]} {
+	sums := map[string]func(t *testing.T, path string){"emptied": damages["emptied"], "gone": damages["gone"], "first byte": damages["first byte"]}
+	for name, damage := range sample(sums, 3) {
 		t.Run("checksums "+name, func(t *testing.T) {
 			dir := privateDir(t)
 			compiledFrom(t, dir)

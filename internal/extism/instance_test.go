@@ -27,7 +27,7 @@ func call(t *testing.T, i *Instance, export, input string) string {
 }
 
 func TestCall(t *testing.T) {
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	for _, in := range []string{"", "x", `{"a":1}`, strings.Repeat("0123456789", 10_000)} {
 		if got := call(t, i, "echo", in); got != in {
 			t.Errorf("echo(%.20q) = %.20q", in, got)
@@ -39,7 +39,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestGuestErrors(t *testing.T) {
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	tests := []struct {
 		export, input string
 		want          GuestError
@@ -68,7 +68,7 @@ func TestGuestErrors(t *testing.T) {
 }
 
 func TestExports(t *testing.T) {
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	for name, detail := range map[string]string{
 		"nothing": "is not exported", "with_parameter": "no parameters", "_initialize": "for the runtime", "memory": "is not exported",
 		"": "is not exported", "log_info": "is not exported",
@@ -86,7 +86,7 @@ func TestExports(t *testing.T) {
 
 // wazero's default source gives every instance the same sequence.
 func TestRandomIsRandom(t *testing.T) {
-	m := guestModule(t, Config{})
+	m := sharedModule(t)
 	seen := map[string]bool{}
 	for range 3 {
 		i := instance(t, m)
@@ -101,7 +101,7 @@ func TestRandomIsRandom(t *testing.T) {
 }
 
 func TestClockIsReal(t *testing.T) {
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	before := time.Now().UnixMilli()
 	fields := strings.Fields(call(t, i, "clock", ""))
 	after := time.Now().UnixMilli()
@@ -119,7 +119,7 @@ func TestClockIsReal(t *testing.T) {
 
 func TestSealed(t *testing.T) {
 	t.Setenv("CLOISTER_TEST_SECRET", "visible")
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	var got map[string]any
 	if err := json.Unmarshal([]byte(call(t, i, "seal", "")), &got); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestSealed(t *testing.T) {
 }
 
 func TestOutputVariableUnseals(t *testing.T) {
-	m := guestModule(t, Config{})
+	m := sharedModule(t)
 	t.Setenv("EXTISM_ENABLE_WASI_OUTPUT", "")
 	if _, err := m.NewInstance(context.Background()); !errors.Is(err, ErrEnvironment) {
 		t.Errorf("NewInstance = %v, want ErrEnvironment", err)
@@ -139,7 +139,7 @@ func TestOutputVariableUnseals(t *testing.T) {
 }
 
 func TestInstancesShareNothing(t *testing.T) {
-	m := guestModule(t, Config{})
+	m := sharedModule(t)
 	a, b := instance(t, m), instance(t, m)
 	got := []string{call(t, a, "count", ""), call(t, a, "count", ""), call(t, b, "count", ""), call(t, a, "count", "")}
 	if diff := cmp.Diff([]string{"1", "2", "1", "3"}, got); diff != "" {
@@ -148,7 +148,7 @@ func TestInstancesShareNothing(t *testing.T) {
 }
 
 func TestConcurrentCalls(t *testing.T) {
-	m := guestModule(t, Config{})
+	m := sharedModule(t)
 	i, other := instance(t, m), instance(t, m)
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -205,7 +205,7 @@ func TestLimits(t *testing.T) {
 
 // Each of these ends a call from outside. The instance is finished, the module is not.
 func TestStopped(t *testing.T) {
-	m := guestModule(t, Config{})
+	m := sharedModule(t)
 	for _, export := range []string{"loop", "sleep_forever"} {
 		t.Run(export, func(t *testing.T) {
 			i := instance(t, m)
@@ -225,7 +225,7 @@ func TestStopped(t *testing.T) {
 }
 
 func TestStoppedByCause(t *testing.T) {
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	reason := errors.New("the user went away")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	timer := time.AfterFunc(50*time.Millisecond, func() { cancel(reason) })
@@ -244,7 +244,7 @@ func TestStoppedByConfig(t *testing.T) {
 }
 
 func TestStoppedBeforeItBegan(t *testing.T) {
-	i := instance(t, guestModule(t, Config{}))
+	i := instance(t, sharedModule(t))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := i.Call(ctx, "count", nil)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +25,12 @@ func TestMain(m *testing.M) {
 	}
 	buildDir = dir
 	code := m.Run()
+	if shared != nil {
+		if err := shared.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -60,6 +69,23 @@ func guestModule(tb testing.TB, c Config) *Module {
 	return compileFor(tb, guest(tb), c)
 }
 
+// sharedModule is the module of tests that neither configure nor close it. Nobody closes it but TestMain.
+func sharedModule(tb testing.TB) *Module {
+	tb.Helper()
+	wasm := guest(tb)
+	sharing.Do(func() { shared, sharedErr = Compile(context.Background(), wasm, Config{CacheDir: sharedCache()}) })
+	if sharedErr != nil {
+		tb.Fatal(sharedErr)
+	}
+	return shared
+}
+
+var (
+	sharing   sync.Once
+	shared    *Module
+	sharedErr error
+)
+
 func instance(tb testing.TB, m *Module) *Instance {
 	tb.Helper()
 	i, err := m.NewInstance(context.Background())
@@ -68,6 +94,20 @@ func instance(tb testing.TB, m *Module) *Instance {
 	}
 	tb.Cleanup(i.Close)
 	return i
+}
+
+// sample gives what a test runs of a table: all, with -short one row of every n in the order of their names, another one
+// on the next day.
+func sample[T any](rows map[string]T, n int) map[string]T {
+	if !testing.Short() {
+		return rows
+	}
+	day := int(time.Now().Unix() / (24 * 60 * 60))
+	some, names := map[string]T{}, slices.Sorted(maps.Keys(rows))
+	for i := day % min(n, len(names)); i < len(names); i += n {
+		some[names[i]] = rows[names[i]]
+	}
+	return some
 }
 
 // soon is a context that ends soon: long enough for the plugin to start, short enough for a test.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,10 @@ func TestCorpus(t *testing.T) {
 	var cells []nodeCell
 	outputs := map[string]*Output{}
 	cases := readCorpus(t)
+	if testing.Short() {
+		day := 0
+		cases = slices.DeleteFunc(cases, func(corpusCase) bool { day++; return (day+today())%3 != 0 })
+	}
 	for _, c := range cases {
 		out, err := w.Transform(t.Context(), Input{Source: c.source, Filename: c.name + ".ts"})
 		switch {

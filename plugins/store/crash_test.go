@@ -243,7 +243,7 @@ func TestKill(t *testing.T) {
 	t.Parallel() // it waits for disks and other processes
 	rounds := 200
 	if testing.Short() {
-		rounds = 20
+		rounds = 10
 	}
 	dir := prepareCrash(t)
 	r := &reader{path: filepath.Join(dir, "journal"), intents: map[string]bool{}}
