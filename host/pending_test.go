@@ -101,15 +101,15 @@ func TestTooManyPendingCalls(t *testing.T) {
 // own memory is free again for the next input.
 func TestInputsThatWait(t *testing.T) {
 	gate := hosttest.NewGate("slow")
-	inputs := 12
-	if testing.Short() {
-		inputs = 7 // one more than may be open: to write 12 MiB takes the guest most of a second
+	size, budget := 12<<20, int64(0)
+	if testing.Short() { // to write 12 MiB takes the guest most of a second
+		size, budget = 1<<20, 6<<20
 	}
-	r := setup(t, host.Options{Tools: []host.RawTool{gate.Tool()}, CodeMode: host.CodeModeConfig{MaxPendingToolCalls: 1, TimeoutMs: 60_000}})
+	r := setup(t, host.Options{Tools: []host.RawTool{gate.Tool()}, MaxHeldBytes: budget, CodeMode: host.CodeModeConfig{MaxPendingToolCalls: 1, TimeoutMs: 60_000}})
 	res := exec(t, r, `
 		let refused = 0, message = '';
-		for (let i = 0; i < `+fmt.Sprint(inputs)+`; i++) {
-			tools.slow({ s: 'x'.repeat(12 << 20) }).catch((e) => { if (e.code === 'too_many_pending_tool_calls') { refused++; message = e.message } });
+		for (let i = 0; i < 12; i++) {
+			tools.slow({ s: 'x'.repeat(`+fmt.Sprint(size)+`) }).catch((e) => { if (e.code === 'too_many_pending_tool_calls') { refused++; message = e.message } });
 			await tools.search('x');
 		}
 		text(message);
@@ -117,7 +117,7 @@ func TestInputsThatWait(t *testing.T) {
 		return refused;`)
 	wantWaiting(t, res, guestabi.WaitYield)
 	if n := len(res.Pending); n == 0 || n > 6 {
-		t.Errorf("%d calls with 12 MiB each are open", n)
+		t.Errorf("%d calls with %d bytes each are open", n, size)
 	}
 	if got := texts(res); len(got) != 1 || !contains(got[0], "bytes") {
 		t.Errorf("the refusal says %q", got)
