@@ -42,7 +42,7 @@ var hungry = []struct{ name, src string }{
 
 func TestMemoryLimit(t *testing.T) {
 	ctx := context.Background()
-	for _, m := range modes {
+	for _, m := range sample(modes, 2) {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{MemoryLimit: 3 << 20})
 		for i, c := range sample(hungry, 4) {
 			if m.plain && i%5 != 0 {

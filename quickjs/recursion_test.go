@@ -214,7 +214,7 @@ var trapping = []struct{ name, src string }{
 
 func TestTrappedVMIsNeverUsedAgain(t *testing.T) {
 	ctx := context.Background()
-	for _, m := range modes {
+	for _, m := range sample(modes, 2) {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{MemoryLimit: 256 << 20})
 		for _, c := range trapping {
 			vm := newVM(t, tmpl, nil)

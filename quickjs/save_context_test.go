@@ -77,7 +77,7 @@ func TestSnapshotHeedsItsContext(t *testing.T) {
 }
 
 func TestRestoreHeedsItsContext(t *testing.T) {
-	for _, m := range modes {
+	for _, m := range sample(modes, 2) {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{})
 		c := largeCell(t, tmpl, large[0].src)
 		snap := mustSave(t, c)

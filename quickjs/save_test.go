@@ -67,7 +67,7 @@ func sameMemory(t *testing.T, what string, a, b *VM) {
 const perCall = 4 << 20
 
 func TestLargeSnapshots(t *testing.T) {
-	for _, m := range modes {
+	for _, m := range sample(modes, 2) {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{})
 		for _, l := range sample(large, 3) {
 			what := m.name + ", " + l.name

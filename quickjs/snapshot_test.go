@@ -215,7 +215,7 @@ func TestManySuspendedAtOnce(t *testing.T) {
 }
 
 func TestSnapshotOfAGrownVM(t *testing.T) {
-	for _, m := range modes {
+	for _, m := range sample(modes, 2) {
 		tmpl := newTemplate(t, testEngine(t, m.plain), TemplateOptions{})
 		words := shorter(2e6, 1e6)
 		snap := suspend(t, tmpl, fmt.Sprintf("const big = new Uint32Array(%d).map((_, i) => (i * 2654435761) >>> 0); const r = await ask(1); let ok = 0; for (let i = 0; i < big.length; i += 1000) ok += big[i] === (i * 2654435761) >>> 0; return r + ok", words))
