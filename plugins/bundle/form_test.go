@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Whichever byte of a file is damaged, the file is refused, and the error names the step.
@@ -47,6 +48,7 @@ func TestEveryDamagedByte(t *testing.T) {
 
 // The same of a directory, in which nothing but digests and these forms finds damage.
 func TestEveryDamagedByteOfALayout(t *testing.T) {
+	day := int(time.Now().Unix() / (24 * 60 * 60))
 	for _, name := range []string{fileMarker, fileIndex} {
 		dir := dirOf(t, signed(t, "one").layout())
 		path := filepath.Join(dir, name)
@@ -57,6 +59,9 @@ func TestEveryDamagedByteOfALayout(t *testing.T) {
 		// The tag is the one text that another tool chooses.
 		tag := bytes.Index(raw, []byte(`ref.name":"`)) + len(`ref.name":"`)
 		for at := range raw {
+			if testing.Short() && (at+day)%5 != 0 {
+				continue // another day
+			}
 			if name == fileIndex && at >= tag && at < tag+len("1.2.3_build.7") {
 				continue
 			}
