@@ -87,7 +87,7 @@ func TestRelease(t *testing.T) {
 	}
 
 	base := "cloister_9.8.7-rc.1_" + here.os + "_" + here.arch
-	files := map[string][]byte{}
+	var files map[string][]byte
 	if here.os == "windows" {
 		files = unzip(t, read(t, filepath.Join(out, base+".zip")))
 	} else {

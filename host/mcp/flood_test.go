@@ -240,12 +240,12 @@ func TestStormsAreReadOnce(t *testing.T) {
 		}
 		return string(r.Content[0].JSON)
 	}
-	got := lists()
+	lists()
 	u.mu.Lock()
 	sess := u.sess
 	u.mu.Unlock()
 	waittest.Until(t, "the changes are read", func() bool { return !sess.dirty.Load() && len(sess.relist) == 0 })
-	if got = lists(); got != `{"text":"2","type":"text"}` && got != `{"text":"3","type":"text"}` {
+	if got := lists(); got != `{"text":"2","type":"text"}` && got != `{"text":"3","type":"text"}` {
 		t.Errorf("after 1000 changes the lists were read %s times", got)
 	}
 	if n := changes.Load(); n > 1 { // that of the connection
