@@ -56,6 +56,9 @@ func openEntry(path string, secret bool) (f *os.File, next string, err error) {
 			return nil, "", foreign(path, st.Uid, true)
 		}
 		next, err := readLink(folder, name)
+		if errors.Is(err, unix.EINVAL) { // it is no link any more
+			return nil, "", &FileError{Path: path, Err: ErrChanged}
+		}
 		if err != nil {
 			return nil, "", &fs.PathError{Op: "readlink", Path: path, Err: err}
 		}
