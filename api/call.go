@@ -72,3 +72,10 @@ const (
 	MaxAttachments     = 64
 	MaxAttachmentBytes = 32 << 20 // together
 )
+
+// MaxCallDepth bounds how deep tools may call tools: a plugin that calls a tool
+// of another plugin that calls a third has depth 3.
+const MaxCallDepth = 8
+
+// MaxCallsInCall bounds the tools that a plugin may call during one call of its own.
+const MaxCallsInCall = 1000

@@ -161,6 +161,8 @@ const (
 
 // Bounds.
 const (
+	MaxCallDepth       = api.MaxCallDepth
+	MaxCallsInCall     = api.MaxCallsInCall
 	MaxEnvelopeCalls   = api.MaxEnvelopeCalls
 	MaxAttachments     = api.MaxAttachments
 	MaxAttachmentBytes = api.MaxAttachmentBytes

@@ -6,12 +6,12 @@ import (
 )
 
 // CodeMode gives the configuration of code mode, with defaults and clamped.
-func (h *Host) CodeMode() CodeModeConfig { return h.cfg.Clamped() }
+func (h *Host) CodeMode() CodeModeConfig { return h.cfg }
 
 // Refuse gives the result of an exec or wait that was not begun, for what stands in front
 // of a Run and has bounds of its own. Nothing happens to any program.
 func (r *Run) Refuse(reason guestabi.Reason, text string) *api.Result {
-	return r.programs.RefuseFor(reason, text)
+	return r.programs.Refuse(reason, text)
 }
 
 // Computing says whether a program of this run's scope computes while no exec or wait of

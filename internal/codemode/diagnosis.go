@@ -208,13 +208,8 @@ func (r *Run) failure(e *runError) *api.Result {
 	return res
 }
 
-// Refuse is the result of input that cannot be used.
-func (r *Run) Refuse(message string) *api.Result {
-	return r.RefuseFor(guestabi.ReasonInvalidInput, message)
-}
-
-// RefuseFor is the result of an exec or wait that was not begun, for a reason.
-func (r *Run) RefuseFor(reason guestabi.Reason, message string) *api.Result {
+// Refuse is the result of an exec or wait that was not begun, for a reason.
+func (r *Run) Refuse(reason guestabi.Reason, message string) *api.Result {
 	return r.failure(fail(reason, "%s", message))
 }
 

@@ -165,7 +165,7 @@ func (r *Run) beforeExec(ctx context.Context, x *execution) *runError {
 	if hook == nil {
 		return nil
 	}
-	ev := &api.ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.calls.Scope}
+	ev := &api.ExecEvent{ToolKind: "code_mode_exec", ToolInputKind: x.language, CallID: x.callID, Code: x.source, Scope: r.calls.Scope()}
 	refusal := make(chan error, 1)
 	if !r.h.d.Await(ctx, "BeforeExec", func() { refusal <- hook(ctx, ev) }) {
 		return fail(guestabi.ReasonInvalidInput, "refused: a hook of the host failed inside")

@@ -8,7 +8,7 @@ import (
 	"github.com/cloister-wasm/cloister/internal/dispatch"
 )
 
-// sweepNow runs the expiry of suspended programs at once, as the timer does.
+// Sweep runs the expiry of suspended programs at once, as the timer does.
 func (h *Runner) Sweep() { h.expireDue() }
 
 // Suspended is the number of suspended programs.

@@ -179,7 +179,7 @@ func (c *cell) requestCall(request int, id string, e *catalog.Entry, input []byt
 	c.calls++
 	cl := c.run.calls.NewCall(&dispatch.CallOptions{
 		Call: &api.ToolCall{
-			ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, CellID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.calls.Scope,
+			ID: c.id + "." + strconv.Itoa(c.calls), ParentID: c.parentID, CellID: c.id, Tool: id, Input: bytes.Clone(input), Scope: c.run.calls.Scope(),
 		},
 		Grants: &c.grants, Settled: c.answered, Files: c.files, Member: m,
 	})

@@ -27,7 +27,7 @@ func (s cellStore) store() api.SnapshotStore {
 func (s cellStore) Put(ctx context.Context, snapshot []byte) (err error) {
 	h := s.c.h
 	if !h.d.Contain("SnapshotStore.Put", func() {
-		err = s.store().Put(ctx, &api.Snapshot{CellID: s.c.id, Scope: s.c.run.calls.Scope, Bytes: snapshot})
+		err = s.store().Put(ctx, &api.Snapshot{CellID: s.c.id, Scope: s.c.run.calls.Scope(), Bytes: snapshot})
 	}) {
 		return errors.New("the store failed inside")
 	}

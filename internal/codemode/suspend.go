@@ -102,7 +102,7 @@ func (h *Runner) reserve(c *cell) error {
 	case most > 0:
 		own := 0
 		for _, other := range h.mu.suspended {
-			if mine, its := c.run.calls.Scope, other.run.calls.Scope; mine.AgentID == its.AgentID && mine.Sender == its.Sender {
+			if mine, its := c.run.calls.Scope(), other.run.calls.Scope(); mine.AgentID == its.AgentID && mine.Sender == its.Sender {
 				own++
 			}
 		}

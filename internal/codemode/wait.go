@@ -61,7 +61,7 @@ func (r *Run) find(cellID string) (*cell, *runError) {
 	if c == nil {
 		return nil, notAttached(guestloop.ErrOver)
 	}
-	if !sameScope(r.calls.Scope, c.run.calls.Scope) {
+	if !sameScope(r.calls.Scope(), c.run.calls.Scope()) {
 		return nil, fail(guestabi.ReasonInvalidInput, "code mode run belongs to a different session or agent run")
 	}
 	return c, nil
@@ -84,7 +84,7 @@ func (r *Run) Abort(cellID string) error {
 		c = r.mu.cells[cellID]
 		r.mu.Unlock()
 	}
-	if c == nil || !sameScope(r.calls.Scope, c.run.calls.Scope) {
+	if c == nil || !sameScope(r.calls.Scope(), c.run.calls.Scope()) {
 		return api.ErrUnknownRun
 	}
 	c.abort()

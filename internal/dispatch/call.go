@@ -115,9 +115,9 @@ func (c *Call) Dispatch(ctx context.Context) (json.RawMessage, *api.ToolError) {
 		}
 	}
 	var ok bool
-	if c.entry, ok = r.view.Catalog.Lookup(tc.Tool); !ok {
+	if c.entry, ok = r.o.View.Catalog.Lookup(tc.Tool); !ok {
 		r.TraceDenied(tc)
-		return nil, r.view.UnknownTool(tc.Tool)
+		return nil, r.o.View.UnknownTool(tc.Tool)
 	}
 	r.d.calls.Enter()
 	defer r.d.calls.Leave()
@@ -243,7 +243,7 @@ func (c *Call) invoke(ctx context.Context) (out json.RawMessage, err error) {
 func (c *Call) child(tool string, input json.RawMessage) (*Call, error) {
 	number := c.made.Add(1)
 	depth, e := 0, (*catalog.Entry)(nil)
-	if found, ok := c.run.view.Catalog.Lookup(tool); ok {
+	if found, ok := c.run.o.View.Catalog.Lookup(tool); ok {
 		e = found
 	}
 	for p := c; p != nil; p = p.parent {
@@ -256,10 +256,10 @@ func (c *Call) child(tool string, input json.RawMessage) (*Call, error) {
 		}
 	}
 	switch {
-	case depth >= MaxCallDepth:
-		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("tools call tools more than %d deep", MaxCallDepth), Code: string(api.CodeTooDeep)}
-	case number > MaxCallsInCall:
-		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("more than %d tools were called in one call", MaxCallsInCall), Code: string(api.CodeTooManyCalls)}
+	case depth >= api.MaxCallDepth:
+		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("tools call tools more than %d deep", api.MaxCallDepth), Code: string(api.CodeTooDeep)}
+	case number > api.MaxCallsInCall:
+		return nil, &plugins.ToolError{Name: "RangeError", Message: fmt.Sprintf("more than %d tools were called in one call", api.MaxCallsInCall), Code: string(api.CodeTooManyCalls)}
 	}
 	return &Call{run: c.run, parent: c, root: c.root, tc: &api.ToolCall{
 		ID: fmt.Sprintf("%s.%d", c.tc.ID, number), ParentID: c.tc.ID, CellID: c.tc.CellID, Tool: tool, Input: input, Scope: c.tc.Scope, Caller: c.tc.Owner,

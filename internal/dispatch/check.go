@@ -55,8 +55,8 @@ func refusal(message string, code api.ToolErrorCode) *api.ToolError {
 // TraceDenied traces a call of an id that is not in the catalog, with the rule that hides it, if one does.
 func (r *Run) TraceDenied(tc *api.ToolCall) {
 	shown := *tc
-	shown.Tool = r.view.KnownID(tc.Tool)
-	r.Emit(&shown, api.TraceEvent{Event: api.EventCallDenied, Rule: r.view.RuleAgainst(tc.Tool)})
+	shown.Tool = r.o.View.KnownID(tc.Tool)
+	r.Emit(&shown, api.TraceEvent{Event: api.EventCallDenied, Rule: r.o.View.RuleAgainst(tc.Tool)})
 }
 
 // word matches what stands between white space, quotes and brackets.

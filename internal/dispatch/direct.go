@@ -10,12 +10,12 @@ import (
 // It is for surfaces without code mode. It ends with the run, and gives ErrClosed
 // after. A call that fails or is refused is a *ToolError.
 func (r *Run) CallTool(ctx context.Context, in api.CallInput) (*api.CallResult, error) {
-	if r.ctx.Err() != nil {
+	if r.o.Context.Err() != nil {
 		return nil, api.ErrClosed
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.ctx, cancel)()
+	defer context.AfterFunc(r.o.Context, cancel)()
 	if in.CallID == "" {
 		var err error
 		if in.CallID, err = r.d.NewID("call_"); err != nil {
@@ -24,7 +24,7 @@ func (r *Run) CallTool(ctx context.Context, in api.CallInput) (*api.CallResult, 
 	}
 	files := NewAttachments(r.d.o.Budget)
 	defer files.Drop()
-	c := &Call{run: r, tc: &api.ToolCall{ID: in.CallID, Tool: in.ID, Input: in.Input, Scope: r.Scope}, files: files}
+	c := &Call{run: r, tc: &api.ToolCall{ID: in.CallID, Tool: in.ID, Input: in.Input, Scope: r.o.Scope}, files: files}
 	c.root = c
 	if from := callOf(ctx); from != nil && from.run == r {
 		c.parent = from // a tool that calls tools by way of its run is inside of its call all the same

@@ -39,8 +39,8 @@ func (r *Run) Stamp(e *api.TraceEvent) {
 	}
 	defer h.events.Leave()
 	e.Time = h.Now()
-	e.AgentID, e.AgentRunID, e.SessionID = r.Scope.AgentID, r.Scope.AgentRunID, r.Scope.SessionID
-	e.Sender, e.Channel = r.Scope.Sender, r.Scope.Channel
+	e.AgentID, e.AgentRunID, e.SessionID = r.o.Scope.AgentID, r.o.Scope.AgentRunID, r.o.Scope.SessionID
+	e.Sender, e.Channel = r.o.Scope.Sender, r.o.Scope.Channel
 	if h.o.Trace != nil {
 		h.Contain("Trace.Emit", func() { h.o.Trace.Emit(*e) })
 	}

@@ -181,7 +181,7 @@ type grantSets struct{ cell, session *Grants }
 
 // grantSets gives the sets for the call.
 func (c *Call) grantSets() grantSets {
-	a := grantSets{session: c.run.d.sessions.of(c.run.Scope)}
+	a := grantSets{session: c.run.d.sessions.of(c.run.o.Scope)}
 	a.cell = c.root.grants
 	return a
 }

@@ -72,7 +72,7 @@ func (c *Call) authorize(ctx context.Context) error {
 		return nil
 	}
 	d, err := h.askPolicy(func() (api.PolicyDecision, error) {
-		return h.o.Policy.Authorize(ctx, &api.PolicyCall{Scope: c.run.Scope, Tool: c.ref.Facts, Input: tc.Input, Caller: tc.Caller})
+		return h.o.Policy.Authorize(ctx, &api.PolicyCall{Scope: c.run.o.Scope, Tool: c.ref.Facts, Input: tc.Input, Caller: tc.Caller})
 	})
 	switch {
 	case err != nil:

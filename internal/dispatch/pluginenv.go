@@ -11,13 +11,6 @@ import (
 	"github.com/cloister-wasm/cloister/plugins"
 )
 
-// MaxCallDepth bounds how deep tools may call tools: a plugin that calls a tool
-// of another plugin that calls a third has depth 3.
-const MaxCallDepth = 8
-
-// MaxCallsInCall bounds the tools that a plugin may call during one call of its own.
-const MaxCallsInCall = 1000
-
 // pluginEnv is what a run offers to its plugins (plugins.Env).
 type pluginEnv struct{ run *Run }
 

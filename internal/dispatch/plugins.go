@@ -50,7 +50,7 @@ func (r *Run) instance(ctx context.Context, p *plugins.Plugin) (*plugins.Instanc
 	if in != nil {
 		return in, nil
 	}
-	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Agent: r.Scope.AgentID, Session: r.Scope.SessionID, KV: r.d.entries})
+	made, err := p.NewInstance(ctx, &plugins.InstanceOptions{Env: pluginEnv{r}, Agent: r.o.Scope.AgentID, Session: r.o.Scope.SessionID, KV: r.d.entries})
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +77,11 @@ const maxScopeTime = 2 * time.Second
 // ComputeScopes asks the plugins for their scopes, side by side, all within one time. Those of one
 // plugin take turns, so one that hangs costs its own plugin the rest.
 func (r *Run) ComputeScopes(atMost time.Duration) ([]*namespace.Node, []error) {
-	scopes, faults := make([]*namespace.Node, len(r.view.Shown)), make([]error, len(r.view.Shown))
-	ctx, cancel := context.WithTimeout(r.ctx, min(maxScopeTime, atMost))
+	scopes, faults := make([]*namespace.Node, len(r.o.View.Shown)), make([]error, len(r.o.View.Shown))
+	ctx, cancel := context.WithTimeout(r.o.Context, min(maxScopeTime, atMost))
 	defer cancel()
 	var wg sync.WaitGroup
-	for i, ns := range r.view.Shown {
+	for i, ns := range r.o.View.Shown {
 		if scopes[i] = ns.Scope; ns.ScopeExport {
 			wg.Go(func() { scopes[i], faults[i] = r.computeScope(ctx, ns) })
 		}
@@ -97,8 +97,8 @@ func (r *Run) computeScope(ctx context.Context, ns *view.Namespace) (*namespace.
 		return nil, err
 	}
 	text, err := in.Scope(ctx, ns.ID, guestabi.ScopeContext{
-		AgentID: r.Scope.AgentID, SessionID: r.Scope.SessionID, SessionKey: r.Scope.SessionKey, RunID: r.Scope.AgentRunID,
-		Sender: r.Scope.Sender, Channel: r.Scope.Channel, Config: ns.Plugin.ScopeConfig(),
+		AgentID: r.o.Scope.AgentID, SessionID: r.o.Scope.SessionID, SessionKey: r.o.Scope.SessionKey, RunID: r.o.Scope.AgentRunID,
+		Sender: r.o.Scope.Sender, Channel: r.o.Scope.Channel, Config: ns.Plugin.ScopeConfig(),
 	})
 	r.dropFinished(ns.Plugin, in)
 	if err != nil {

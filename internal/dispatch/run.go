@@ -12,11 +12,8 @@ import (
 // Run is the part of one run in its calls: whose they are, which tools there are, and the plugins' instances. It
 // is safe for concurrent use.
 type Run struct {
-	d     *Dispatcher
-	o     RunOptions
-	Scope api.Scope
-	ctx   context.Context // of the run
-	view  *view.View
+	d *Dispatcher
+	o RunOptions
 
 	mu struct {
 		sync.Mutex
@@ -41,10 +38,13 @@ type RunOptions struct {
 
 // NewRun makes the calls of a run.
 func (d *Dispatcher) NewRun(o *RunOptions) *Run {
-	r := &Run{d: d, o: *o, Scope: o.Scope, ctx: o.Context, view: o.View}
+	r := &Run{d: d, o: *o}
 	r.mu.instances, r.mu.questions = map[string]*plugins.Instance{}, map[string]*Call{}
 	return r
 }
+
+// Scope is whose calls they are.
+func (r *Run) Scope() api.Scope { return r.o.Scope }
 
 // Close closes the instances of plugins, and lets no more be made. The run's context has ended.
 func (r *Run) Close() {
