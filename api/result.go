@@ -1,11 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
 
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plainjson"
 )
 
 // ExecInput is the input of the exec tool.
@@ -71,12 +71,12 @@ type OutputItem struct {
 // MarshalJSON writes the members of the item's type.
 func (o OutputItem) MarshalJSON() ([]byte, error) {
 	if o.Type == "json" {
-		return encode(struct {
+		return plainjson.Encode(struct {
 			Type  string          `json:"type"`
 			Value json.RawMessage `json:"value"`
 		}{o.Type, o.Value})
 	}
-	return encode(struct {
+	return plainjson.Encode(struct {
 		Type  string `json:"type"`
 		Text  string `json:"text"`
 		Level string `json:"level,omitempty"`
@@ -128,7 +128,7 @@ type SnapshotTelemetry struct {
 func (r *Result) MarshalJSON() ([]byte, error) {
 	switch r.Status {
 	case guestabi.StatusCompleted:
-		return encode(struct {
+		return plainjson.Encode(struct {
 			Status    guestabi.Status `json:"status"`
 			Value     json.RawMessage `json:"value"`
 			Message   string          `json:"message,omitempty"`
@@ -136,7 +136,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			Telemetry Telemetry       `json:"telemetry"`
 		}{r.Status, r.Value, r.Message, r.Output, r.Telemetry})
 	case guestabi.StatusWaiting:
-		return encode(struct {
+		return plainjson.Encode(struct {
 			Status    guestabi.Status     `json:"status"`
 			RunID     string              `json:"runId"`
 			Reason    guestabi.WaitReason `json:"reason"`
@@ -146,7 +146,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			Telemetry Telemetry           `json:"telemetry"`
 		}{r.Status, r.CellID, r.Waiting, r.Message, r.Pending, r.Output, r.Telemetry})
 	}
-	return encode(struct {
+	return plainjson.Encode(struct {
 		Status    guestabi.Status `json:"status"`
 		Error     string          `json:"error"`
 		Code      guestabi.Code   `json:"code"`
@@ -156,15 +156,4 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		Output    []OutputItem    `json:"output,omitempty"`
 		Telemetry Telemetry       `json:"telemetry"`
 	}{guestabi.StatusFailed, r.Error, r.Code, r.Reason, r.Line, r.Column, r.Output, r.Telemetry})
-}
-
-// encode writes JSON without the escapes that only HTML needs.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }

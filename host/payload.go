@@ -9,8 +9,8 @@ import (
 
 	"github.com/cloister-wasm/cloister/api"
 	"github.com/cloister-wasm/cloister/guestabi"
+	"github.com/cloister-wasm/cloister/internal/plainjson"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
-	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
 // The builders below write the array of tools for a request of one provider, from
@@ -117,7 +117,7 @@ func toolList[T any](r *Run, form func(api.ToolDefinition) T) json.RawMessage {
 
 // encode is schema.Encode for what was checked before.
 func encode(v any) json.RawMessage {
-	text, err := schema.Encode(v)
+	text, err := plainjson.Encode(v)
 	if err != nil {
 		return nil // cannot be: schemas were compiled. EnforceSurface refuses a payload without tools
 	}
@@ -213,7 +213,7 @@ func answerControl(ctx context.Context, r *Run, call api.ModelCall) (*api.ModelA
 	if err != nil {
 		return nil, err
 	}
-	text, err := schema.Encode(res)
+	text, err := plainjson.Encode(res)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cloister-wasm/cloister/api"
+	"github.com/cloister-wasm/cloister/internal/plainjson"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
@@ -35,7 +36,7 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 			if err != nil {
 				return nil, err
 			}
-			return schema.Encode(out)
+			return plainjson.Encode(out)
 		},
 	}
 }

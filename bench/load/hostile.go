@@ -142,7 +142,7 @@ func abandon(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // else it ends in order, which is as well
 	}
-	_ = conn.Close()
+	_ = conn.Close() // it is cut either way
 }
 
 // request writes the header of a request.

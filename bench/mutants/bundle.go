@@ -29,11 +29,11 @@ type bundleSubject struct {
 	policy *trust.Policy
 	want   string // the meaning of the original
 	bytes  []byte
-	parts  []part1
+	parts  []tarFile
 }
 
-// part1 is a file of the bundle.
-type part1 struct {
+// tarFile is a file of the bundle.
+type tarFile struct {
 	head tar.Header
 	data []byte
 }
@@ -71,7 +71,7 @@ func newBundle(ctx context.Context, dir string, _ *options) (*subject, error) {
 	}, nil
 }
 
-func parts(text []byte) (list []part1, err error) {
+func parts(text []byte) (list []tarFile, err error) {
 	for r := tar.NewReader(bytes.NewReader(text)); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -84,11 +84,11 @@ func parts(text []byte) (list []part1, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, part1{*h, data})
+		list = append(list, tarFile{*h, data})
 	}
 }
 
-func packed(list []part1) ([]byte, error) {
+func packed(list []tarFile) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, p := range list {
@@ -130,7 +130,7 @@ func (b *bundleSubject) mutate(r *rand.Rand) mutant {
 
 // mend gives a part that was changed the name of its digest, and says so wherever the old
 // one stood, and so on until all fits.
-func mend(list []part1, i int) {
+func mend(list []tarFile, i int) {
 	old := path.Base(list[i].head.Name)
 	sum := sha256.Sum256(list[i].data)
 	now := hex.EncodeToString(sum[:])
@@ -186,6 +186,6 @@ func (b *bundleSubject) meaning(ctx context.Context, text []byte) (string, error
 	if err != nil {
 		return "", err
 	}
-	text1, err := meaning(p, wasm)
-	return text1, errors.Join(err, p.Close())
+	means, err := meaning(p, wasm)
+	return means, errors.Join(err, p.Close())
 }

@@ -58,12 +58,8 @@ type importReader struct {
 	others []string
 }
 
-// readImport reads the servers of a client's configuration file, whatever the client.
+// read reads the servers of a client's configuration file, whatever the client.
 // Comments and trailing commas are fine, as several clients allow them.
-func readImport(file string, data []byte) ([]imported, error) {
-	return (&importReader{file: file}).read(file, data)
-}
-
 func (r *importReader) read(file string, data []byte) ([]imported, error) {
 	root, err := importRoot(file, data)
 	if err != nil {

@@ -98,3 +98,8 @@ func TestPlainSecrets(t *testing.T) {
 		t.Errorf("%v are shown:\n%s", found, shown)
 	}
 }
+
+// readImport reads a file of no folder in particular.
+func readImport(file string, data []byte) ([]imported, error) {
+	return (&importReader{file: file}).read(file, data)
+}

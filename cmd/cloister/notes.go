@@ -115,7 +115,7 @@ func driftNotes(drift []error) []string {
 // serverDrift is what of a server is not as it was agreed to.
 type serverDrift struct {
 	tools, others []string
-	unlocked      bool // version 1 of the lock file held less than is asked for now
+	unlocked      bool // version 1 of the lock file held less than is asked about today
 }
 
 func (s *serverDrift) add(e *lock.DriftError) {

@@ -27,21 +27,26 @@ func inspectText(s *stream, in *inspection) string {
 			fmt.Fprintf(&b, "%-9s %s\n", row[0], escapeLine(row[1]))
 		}
 	}
-	heading(&b, s, "Permissions")
-	for _, sentence := range in.Permitted {
-		bullet(&b, s, "- ", sentence)
+	inspectContents(&b, s, m, in.Permitted, in.Members)
+	return b.String()
+}
+
+// inspectContents writes what a plugin may do and what it brings.
+func inspectContents(b *strings.Builder, s *stream, m *plugins.Manifest, permitted []string, members []memberReport) {
+	heading(b, s, "Permissions")
+	for _, sentence := range permitted {
+		bullet(b, s, "- ", sentence)
 	}
-	heading(&b, s, "Tools")
+	heading(b, s, "Tools")
 	for i := range m.Tools {
-		inspectTool(&b, s, &m.Tools[i])
+		inspectTool(b, s, &m.Tools[i])
 	}
 	if len(m.Namespaces) > 0 {
-		heading(&b, s, "Globals of cells")
+		heading(b, s, "Globals of cells")
 	}
 	for i := range m.Namespaces {
-		inspectNamespace(&b, s, &m.Namespaces[i], in.Members)
+		inspectNamespace(b, s, &m.Namespaces[i], members)
 	}
-	return b.String()
 }
 
 func heading(b *strings.Builder, s *stream, title string) {

@@ -83,19 +83,6 @@ func planText(s *stream, p *planned) string {
 	if d := p.changes(); len(d.Changes) > 0 {
 		b.WriteString(changesText(s, d) + legend(s, d))
 	}
-	heading(&b, s, "Permissions")
-	for _, sentence := range m.Permissions.InWords() {
-		bullet(&b, s, "- ", sentence)
-	}
-	heading(&b, s, "Tools")
-	for i := range m.Tools {
-		inspectTool(&b, s, &m.Tools[i])
-	}
-	if len(m.Namespaces) > 0 {
-		heading(&b, s, "Globals of cells")
-	}
-	for i := range m.Namespaces {
-		inspectNamespace(&b, s, &m.Namespaces[i], membersOf(m))
-	}
+	inspectContents(&b, s, m, m.Permissions.InWords(), membersOf(m))
 	return b.String() + "\n"
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
+	"github.com/cloister-wasm/cloister/internal/plainjson"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
-	"github.com/cloister-wasm/cloister/internal/schema"
 )
 
 // call is one request for a tool, a resource or a prompt on its way.
@@ -200,7 +200,7 @@ func (c *call) abandon(runID string) {
 // result gives a host's result as MCP has it: as structured content, and the same as
 // text for clients that know no other.
 func (c *call) result(res *host.Result) (*mcp.CallToolResult, error) {
-	text, err := schema.Encode(res)
+	text, err := plainjson.Encode(res)
 	if err != nil {
 		return nil, c.s.broken("writing the result of "+c.name, err)
 	}

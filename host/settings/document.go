@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloister-wasm/cloister/internal/json5"
 	"github.com/cloister-wasm/cloister/internal/schema"
+	"github.com/cloister-wasm/cloister/internal/textedit"
 )
 
 // document is a text of JSON5 that is changed in place: comments, order and layout
@@ -53,7 +54,7 @@ func (d *document) set(path []string, value json.RawMessage) ([]byte, error) {
 	var text []byte
 	if m := at.Member(key); m != nil {
 		from := d.offset(m.Value.Pos)
-		text = splice(d.text, from, d.valueEnd(from), laidOut(whole, d.indentAt(from)))
+		text = textedit.Splice(d.text, from, d.valueEnd(from), laidOut(whole, textedit.IndentAt(d.text, from)))
 	} else {
 		text = d.insert(at, key, whole)
 	}
@@ -79,14 +80,14 @@ func (d *document) remove(path []string) ([]byte, error) {
 	to := d.valueEnd(d.offset(at.Members[index].Value.Pos))
 	text := d.text
 	if next := d.skipSpace(to); d.text[next] == ',' {
-		from, to = wholeLines(text, from, next+1)
-		text = splice(text, from, to, "")
+		from, to = textedit.WholeLines(text, from, next+1)
+		text = textedit.Splice(text, from, to, "")
 	} else {
-		from, to = wholeLines(text, from, to)
-		text = splice(text, from, to, "")
+		from, to = textedit.WholeLines(text, from, to)
+		text = textedit.Splice(text, from, to, "")
 		if index > 0 { // the comma before it has nothing to separate any more
 			comma := d.skipSpace(d.valueEnd(d.offset(at.Members[index-1].Value.Pos)))
-			text = splice(text, comma, comma+1, "")
+			text = textedit.Splice(text, comma, comma+1, "")
 		}
 	}
 	return d.verified(text, path, nil)
@@ -142,67 +143,32 @@ func plainValue(n *json5.Node) (any, error) {
 // insert adds a member at the end of an object.
 func (d *document) insert(object *json5.Node, key string, value json.RawMessage) []byte {
 	open := d.offset(object.Pos)
-	outer := d.indentAt(open)
+	outer := textedit.IndentAt(d.text, open)
 	indent := outer + "  "
 	text, at, tail := d.text, open+1, ""
 	if n := len(object.Members); n > 0 {
 		last := &object.Members[n-1]
-		if own := d.offset(last.KeyPos); strings.TrimSpace(string(lineBefore(text, own))) == "" {
-			indent = d.indentAt(own)
+		if own := d.offset(last.KeyPos); strings.TrimSpace(string(textedit.LineBefore(text, own))) == "" {
+			indent = textedit.IndentAt(d.text, own)
 		}
 		at = d.valueEnd(d.offset(last.Value.Pos))
 		if comma := d.skipSpace(at); text[comma] == ',' {
 			at, tail = comma+1, ","
 		} else {
-			text = splice(text, at, at, ",")
+			text = textedit.Splice(text, at, at, ",")
 			at++
 		}
 	}
-	at = afterNote(text, at)
+	at = textedit.AfterNote(text, at)
 	member := "\n" + indent + string(schema.Marshal(key)) + ": " + laidOut(value, indent) + tail
 	rest := at
 	for rest < len(text) && (text[rest] == ' ' || text[rest] == '\t') {
 		rest++
 	}
 	if text[rest] == '}' { // it stands on a line of its own now
-		return splice(text, at, rest, member+"\n"+outer)
+		return textedit.Splice(text, at, rest, member+"\n"+outer)
 	}
-	return splice(text, at, at, member)
-}
-
-// afterNote steps over a comment that ends the line: it belongs to what is before.
-func afterNote(text []byte, at int) int {
-	end := at
-	for end < len(text) && text[end] != '\n' && text[end] != '\r' {
-		end++
-	}
-	if strings.HasPrefix(strings.TrimLeft(string(text[at:end]), " \t"), "//") {
-		return end
-	}
-	return at
-}
-
-// wholeLines widens a part to its whole lines if nothing else stands in them.
-func wholeLines(text []byte, from, to int) (int, int) {
-	before := lineBefore(text, from)
-	end := to
-	for end < len(text) && (text[end] == ' ' || text[end] == '\t' || text[end] == '\r') {
-		end++
-	}
-	if len(bytes.TrimSpace(before)) > 0 || end == len(text) || text[end] != '\n' || len(before) == from {
-		return from, to
-	}
-	return from - len(before), end + 1
-}
-
-func lineBefore(text []byte, at int) []byte {
-	return text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
-}
-
-// indentAt is the white space that begins the line of a place.
-func (d *document) indentAt(at int) string {
-	line := lineBefore(d.text, at)
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+	return textedit.Splice(text, at, at, member)
 }
 
 func laidOut(value json.RawMessage, indent string) string {
@@ -211,9 +177,4 @@ func laidOut(value json.RawMessage, indent string) string {
 		return string(value) // no JSON: the check of the whole refuses it
 	}
 	return b.String()
-}
-
-func splice(text []byte, from, to int, with string) []byte {
-	out := make([]byte, 0, len(text)-(to-from)+len(with))
-	return append(append(append(out, text[:from]...), with...), text[to:]...)
 }

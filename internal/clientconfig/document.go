@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plainjson"
 )
 
 // MaxBytes is the length of the longest file that is read, in bytes. Claude Code keeps its history beside its servers.
@@ -214,21 +216,11 @@ func toJSON(value any) json.RawMessage {
 	if raw, ok := value.(rawJSON); ok {
 		return json.RawMessage(raw)
 	}
-	text, err := marshal(value)
+	text, err := plainjson.Encode(value)
 	if err != nil {
 		return json.RawMessage("null") // what has no JSON is no server
 	}
 	return text
-}
-
-func marshal(value any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 // Same says whether two JSON texts mean the same. The order of members does not count; nil is only the same as nil.
@@ -251,12 +243,6 @@ func decode(text json.RawMessage) (value any, err error) {
 // lineOf counts the lines up to a place.
 func lineOf(text []byte, at int) int {
 	return bytes.Count(text[:min(max(at, 0), len(text))], []byte("\n")) + 1
-}
-
-// splice replaces a part of a text.
-func splice(text []byte, from, to int, with string) []byte {
-	out := make([]byte, 0, len(text)-(to-from)+len(with))
-	return append(append(append(out, text[:from]...), with...), text[to:]...)
 }
 
 // lineEnd is how the lines of a text end.

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plainjson"
+	"github.com/cloister-wasm/cloister/internal/textedit"
 )
 
 // jsonEditor changes JSON with comments and trailing commas.
@@ -93,16 +96,16 @@ func (jsonEditor) set(text []byte, path []string, value json.RawMessage) ([]byte
 		return nil, err
 	}
 	for i := len(path) - 1; i > depth; i-- {
-		key, err := marshal(path[i])
+		key, err := plainjson.Encode(path[i])
 		if err != nil {
 			return nil, err
 		}
 		value = json.RawMessage("{" + string(key) + ":" + string(value) + "}")
 	}
 	if m, i := findMember(list, path[depth]); i >= 0 {
-		return splice(t.text, m.value, m.end, t.laidOut(value, t.indentAt(m.value))), nil
+		return textedit.Splice(t.text, m.value, m.end, t.laidOut(value, textedit.IndentAt(t.text, m.value))), nil
 	}
-	key, err := marshal(path[depth])
+	key, err := plainjson.Encode(path[depth])
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +114,12 @@ func (jsonEditor) set(text []byte, path []string, value json.RawMessage) ([]byte
 
 // insert adds a member at the end of an object.
 func (t *jsonText) insert(object int, list []jsonMember, key string, value json.RawMessage) []byte {
-	outer := t.indentAt(object)
+	outer := textedit.IndentAt(t.text, object)
 	indent, at, tail, comma := outer+t.unit(), object+1, "", false
 	if len(list) > 0 {
 		last := list[len(list)-1]
-		if len(bytes.TrimSpace(lineBefore(t.text, last.at))) == 0 {
-			indent = t.indentAt(last.at)
+		if len(bytes.TrimSpace(textedit.LineBefore(t.text, last.at))) == 0 {
+			indent = textedit.IndentAt(t.text, last.at)
 		}
 		at = last.end
 		if after := t.skipSpace(at); t.text[after] == ',' { // a trailing comma: the file's way
@@ -127,7 +130,7 @@ func (t *jsonText) insert(object int, list []jsonMember, key string, value json.
 	}
 	end := lineEnd(t.text)
 	member := end + indent + key + ": " + t.laidOut(value, indent) + tail
-	to := afterNote(t.text, at)
+	to := textedit.AfterNote(t.text, at)
 	rest := to
 	for rest < len(t.text) && (t.text[rest] == ' ' || t.text[rest] == '\t') {
 		rest++
@@ -137,9 +140,9 @@ func (t *jsonText) insert(object int, list []jsonMember, key string, value json.
 	} else {
 		rest = to
 	}
-	out := splice(t.text, to, rest, member)
+	out := textedit.Splice(t.text, to, rest, member)
 	if comma {
-		out = splice(out, at, at, ",")
+		out = textedit.Splice(out, at, at, ",")
 	}
 	return out
 }
@@ -160,19 +163,19 @@ func (jsonEditor) remove(text []byte, path []string) ([]byte, error) {
 	}
 	if len(list) == 1 && len(bytes.TrimSpace(t.text[at+1:m.at])) == 0 {
 		if close := t.skipSpace(m.end); t.text[close] == '}' && len(bytes.TrimSpace(t.text[m.end:close])) == 0 {
-			return splice(t.text, at+1, close, ""), nil // nothing else is in the object
+			return textedit.Splice(t.text, at+1, close, ""), nil // nothing else is in the object
 		}
 	}
 	from, to := m.at, m.end
 	if next := t.skipSpace(to); t.text[next] == ',' {
-		from, to = wholeLines(t.text, from, next+1)
-		return splice(t.text, from, to, ""), nil
+		from, to = textedit.WholeLines(t.text, from, next+1)
+		return textedit.Splice(t.text, from, to, ""), nil
 	}
-	from, to = wholeLines(t.text, from, to)
-	out := splice(t.text, from, to, "")
+	from, to = textedit.WholeLines(t.text, from, to)
+	out := textedit.Splice(t.text, from, to, "")
 	if i > 0 { // the comma before it has nothing to separate any more
 		if comma := t.skipSpace(list[i-1].end); t.text[comma] == ',' {
-			out = splice(out, comma, comma+1, "")
+			out = textedit.Splice(out, comma, comma+1, "")
 		}
 	}
 	return out, nil
@@ -212,45 +215,10 @@ func (t *jsonText) unit() string {
 	return unit
 }
 
-// indentAt is the white space that begins the line of a place.
-func (t *jsonText) indentAt(at int) string {
-	line := lineBefore(t.text, at)
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
-}
-
 func (t *jsonText) laidOut(value json.RawMessage, indent string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, value, indent, t.unit()); err != nil {
 		return string(value) // no JSON: the check of the whole refuses it
 	}
 	return strings.ReplaceAll(b.String(), "\n", lineEnd(t.text))
-}
-
-// afterNote steps over a comment that ends the line: it belongs to what is before.
-func afterNote(text []byte, at int) int {
-	end := len(text)
-	if n := bytes.IndexAny(text[at:], "\r\n"); n >= 0 {
-		end = at + n
-	}
-	if bytes.HasPrefix(bytes.TrimLeft(text[at:end], " \t"), []byte("//")) {
-		return end
-	}
-	return at
-}
-
-// wholeLines widens a part to its whole lines if nothing else stands in them.
-func wholeLines(text []byte, from, to int) (int, int) {
-	before := lineBefore(text, from)
-	end := to
-	for end < len(text) && (text[end] == ' ' || text[end] == '\t' || text[end] == '\r') {
-		end++
-	}
-	if len(bytes.TrimSpace(before)) > 0 || end == len(text) || text[end] != '\n' || len(before) == from {
-		return from, to
-	}
-	return from - len(before), end + 1
-}
-
-func lineBefore(text []byte, at int) []byte {
-	return text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
 }

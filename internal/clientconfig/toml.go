@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/cloister-wasm/cloister/internal/plainjson"
+	"github.com/cloister-wasm/cloister/internal/textedit"
 )
 
 // maxTOMLBytes is how long a TOML file may be: the parser takes time by the square of the number of tables.
@@ -51,13 +54,13 @@ func (tomlEditor) set(text []byte, path []string, value json.RawMessage) ([]byte
 		if len(bytes.TrimSpace(text)) > 0 {
 			lead += end
 		}
-		return splice(text, len(text), len(text), lead+block), nil
+		return textedit.Splice(text, len(text), len(text), lead+block), nil
 	}
 	at := blocks[0][0]
 	for _, b := range slices.Backward(blocks) {
-		text = splice(text, b[0], b[1], "")
+		text = textedit.Splice(text, b[0], b[1], "")
 	}
-	return splice(text, at, at, block), nil
+	return textedit.Splice(text, at, at, block), nil
 }
 
 // remove implements editor.
@@ -71,7 +74,7 @@ func (tomlEditor) remove(text []byte, path []string) ([]byte, error) {
 		if before := text[:from]; bytes.HasSuffix(before, []byte("\n\n")) || bytes.HasSuffix(before, []byte("\n\r\n")) {
 			from = len(bytes.TrimRight(before, "\r\n")) + len(lineEnd(text)) // the empty lines above went with it
 		}
-		text = splice(text, from, b[1], "")
+		text = textedit.Splice(text, from, b[1], "")
 	}
 	return text, nil
 }
@@ -128,7 +131,7 @@ func tomlHeaders(text []byte) []tomlHeader {
 				line = line[:n]
 			}
 			if path := headerPath(line); path != nil {
-				out = append(out, tomlHeader{at - len(lineBefore(text, at)), path})
+				out = append(out, tomlHeader{at - len(textedit.LineBefore(text, at)), path})
 			}
 			at += len(line)
 		case c == '\n':
@@ -212,7 +215,7 @@ func tomlKey(key string) string {
 }
 
 func tomlString(text string) string {
-	quoted, err := marshal(text)
+	quoted, err := plainjson.Encode(text)
 	if err != nil {
 		return `""` // cannot be: a string
 	}

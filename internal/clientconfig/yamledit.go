@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cloister-wasm/cloister/internal/plainjson"
+	"github.com/cloister-wasm/cloister/internal/textedit"
 )
 
 // yamlEditor changes YAML: whole lines are put in and taken out.
@@ -100,7 +103,7 @@ func (yamlEditor) remove(text []byte, path []string) ([]byte, error) {
 			return nil, layout("line %d: its key is not understood", above.from+1)
 		}
 		head := key + ": {}\n"
-		return splice(p.replace(e.from, e.to, ""), line.from, line.to, strings.ReplaceAll(head, "\n", lineEnd(text))), nil
+		return textedit.Splice(p.replace(e.from, e.to, ""), line.from, line.to, strings.ReplaceAll(head, "\n", lineEnd(text))), nil
 	}
 	return p.replace(e.from, e.to, ""), nil
 }
@@ -117,7 +120,7 @@ func (p *yamlParser) replace(from, to int, with string) []byte {
 	if with != "" && at > 0 && p.text[at-1] != '\n' {
 		with = "\n" + with
 	}
-	return splice(p.text, at, place(to), strings.ReplaceAll(with, "\n", lineEnd(p.text)))
+	return textedit.Splice(p.text, at, place(to), strings.ReplaceAll(with, "\n", lineEnd(p.text)))
 }
 
 // entry lays a value out under the keys of a path.
@@ -196,7 +199,7 @@ func yamlText(text string) string {
 	if plainYAML.MatchString(text) && !slices.Contains(yamlWords, strings.ToLower(text)) {
 		return text
 	}
-	quoted, err := marshal(text)
+	quoted, err := plainjson.Encode(text)
 	if err != nil {
 		return `""` // cannot be: a string
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cloister-wasm/cloister/api"
+	"github.com/cloister-wasm/cloister/internal/plainjson"
 	"github.com/cloister-wasm/cloister/internal/plaintext"
 	"github.com/cloister-wasm/cloister/internal/schema"
 )
@@ -61,7 +62,7 @@ func (c *Call) readResource(ctx context.Context, client api.MCPClient) (json.Raw
 		contents = append(contents, item.Resource)
 	}
 	c.mcp = &api.MCPResult{Content: items}
-	return schema.Encode(map[string]any{"contents": contents})
+	return plainjson.Encode(map[string]any{"contents": contents})
 }
 
 // GetPrompt is the call of prompts/get.
@@ -96,7 +97,7 @@ func (c *Call) getPrompt(ctx context.Context, client api.MCPClient) (json.RawMes
 		}
 		out.Messages = append(out.Messages, message{p.Messages[i].Role, list[0]})
 	}
-	return schema.Encode(out)
+	return plainjson.Encode(out)
 }
 
 // maxContentItems bounds the items of one result.
@@ -134,7 +135,7 @@ func (c *Call) mcpValue(res *api.MCPResult) (json.RawMessage, error) {
 		return nil, err
 	}
 	c.mcp = res // with structuredContent as the server gave it
-	return schema.Encode(struct {
+	return plainjson.Encode(struct {
 		Structured json.RawMessage   `json:"structuredContent,omitempty"`
 		Content    []json.RawMessage `json:"content"`
 	}{withoutBinaries(res.Structured, res.Content, placeholders), list})

@@ -69,7 +69,7 @@ var arrows = []struct {
 	allowed []string
 }{
 	{"guestabi", nil},
-	{"api", []string{"guestabi"}}, // the vocabulary of a host: data, no behaviour
+	{"api", []string{"guestabi", "internal/plainjson"}}, // the vocabulary of a host: data, no behaviour
 	{"quickjs", []string{"guestabi", "quickjs", "internal/datadir", "internal/wasmbin", "internal/wazeroinit"}},
 	{"sdk", []string{"guestabi"}},
 	{"plugins/lock", []string{"internal"}},
@@ -79,15 +79,17 @@ var arrows = []struct {
 	{"plugins", []string{"guestabi", "internal"}},
 	{"internal/scaffold", []string{"guestabi", "sdk", "internal"}},
 	{"internal/limits", nil},
-	{"internal/clientconfig", nil},                                             // files of other programs: it knows nothing of ours
-	{"internal/guestloop", []string{"guestabi", "quickjs", "internal/limits"}}, // an event loop of any program: it knows no tools
-	{"internal/guest", []string{"guestabi", "api", "quickjs"}},                 // a machine with a program in it
-	{"internal/declare", []string{"internal/plaintext"}},                       // below all that shows tools to somebody
+	{"internal/plainjson", nil},
+	{"internal/textedit", nil},
+	{"internal/clientconfig", []string{"internal/plainjson", "internal/textedit"}}, // files of other programs: it knows nothing of ours
+	{"internal/guestloop", []string{"guestabi", "quickjs", "internal/limits"}},     // an event loop of any program: it knows no tools
+	{"internal/guest", []string{"guestabi", "api", "quickjs"}},                     // a machine with a program in it
+	{"internal/declare", []string{"internal/plaintext"}},                           // below all that shows tools to somebody
 	{"internal/catalog", []string{"internal/declare", "internal/plaintext", "internal/suggest"}},
 	{"internal/mcpapi", []string{"internal/declare", "internal/catalog", "internal/plaintext", "internal/schema"}}, // of the catalog: what an id and a name may be
 	// The inside of host, from below: what a run sees, the one way to a tool, what runs are made of, programs.
 	{"internal/view", []string{"guestabi", "api", "plugins", "internal/catalog", "internal/mcpapi", "internal/namespace", "internal/plaintext", "internal/schema"}},
-	{"internal/dispatch", []string{"guestabi", "api", "plugins", "internal/catalog", "internal/guestloop", "internal/limits", "internal/namespace", "internal/plaintext", "internal/schema", "internal/view"}},
+	{"internal/dispatch", []string{"guestabi", "api", "plugins", "internal/catalog", "internal/guestloop", "internal/limits", "internal/namespace", "internal/plainjson", "internal/plaintext", "internal/schema", "internal/view"}},
 	{"internal/toolset", []string{"api", "plugins", "internal/catalog", "internal/dispatch", "internal/mcpapi", "internal/namespace", "internal/plaintext", "internal/schema", "internal/view"}},
 	{"internal/codemode", []string{"guestabi", "api", "quickjs", "internal/catalog", "internal/dispatch", "internal/guest", "internal/guestloop", "internal/limits", "internal/namespace", "internal/plaintext", "internal/schema", "internal/transpile", "internal/view"}},
 	{"internal", []string{"guestabi", "api", "internal"}},

@@ -20,8 +20,8 @@ const most = 64
 // stranger is a user that is neither root nor whoever runs the tests.
 const stranger = 54321
 
-// make1 makes a file with a mode, whatever the umask is.
-func make1(t *testing.T, path, text string, mode fs.FileMode) string {
+// makeFile makes a file with a mode, whatever the umask is.
+func makeFile(t *testing.T, path, text string, mode fs.FileMode) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestModesOfFiles(t *testing.T) {
 		{0o620, ErrWritable, ErrWritable}, {0o602, ErrWritable, ErrWritable}, {0o666, ErrWritable, ErrWritable},
 		{0o664, ErrWritable, ErrWritable}, {0o646, ErrWritable, ErrWritable},
 	} {
-		path := make1(t, filepath.Join(t.TempDir(), "file"), "text", c.mode)
+		path := makeFile(t, filepath.Join(t.TempDir(), "file"), "text", c.mode)
 		for _, r := range []struct {
 			read func(string, int64) ([]byte, error)
 			want error
@@ -99,7 +99,7 @@ func TestModesOfFolders(t *testing.T) {
 		0o777: ErrWritable, 0o770: ErrWritable, 0o707: ErrWritable, 0o730: ErrWritable,
 	} {
 		dir := folder(t, mode)
-		path := make1(t, filepath.Join(dir, "file"), "text", 0o600)
+		path := makeFile(t, filepath.Join(dir, "file"), "text", 0o600)
 		data, err := ReadTrusted(path, most)
 		if want == nil {
 			if err != nil || string(data) != "text" {
@@ -114,7 +114,7 @@ func TestModesOfFolders(t *testing.T) {
 // The folder of a name without a slash is the working folder.
 func TestWorkingFolder(t *testing.T) {
 	dir := folder(t, 0o777)
-	make1(t, filepath.Join(dir, "file"), "text", 0o600)
+	makeFile(t, filepath.Join(dir, "file"), "text", 0o600)
 	t.Chdir(dir)
 	_, err := ReadTrusted("file", most)
 	wrong(t, err, ErrWritable, ".", "chmod go-w .")
@@ -161,7 +161,7 @@ func TestWhatIsNoFile(t *testing.T) {
 }
 
 func TestSizeIsBounded(t *testing.T) {
-	path := make1(t, filepath.Join(t.TempDir(), "file"), strings.Repeat("x", most), 0o600)
+	path := makeFile(t, filepath.Join(t.TempDir(), "file"), strings.Repeat("x", most), 0o600)
 	if data, err := ReadTrusted(path, most); err != nil || len(data) != most {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
@@ -173,7 +173,7 @@ func TestSizeIsBounded(t *testing.T) {
 // Links are followed where nobody else can have made them; each folder on the way counts.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
-	make1(t, filepath.Join(dir, "file"), "text", 0o600)
+	makeFile(t, filepath.Join(dir, "file"), "text", 0o600)
 	for _, step := range [][2]string{{"file", "one"}, {"one", "two"}, {filepath.Join(dir, "two"), "absolute"}, {"circle", "circle"}, {"none", "dangling"}} {
 		if err := os.Symlink(step[0], filepath.Join(dir, step[1])); err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("dangling: %v", err)
 	}
 	open := folder(t, 0o777)
-	make1(t, filepath.Join(open, "file"), "text", 0o600)
+	makeFile(t, filepath.Join(open, "file"), "text", 0o600)
 	if err := os.Symlink(filepath.Join(open, "file"), filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestOwners(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	dir := t.TempDir()
-	path := make1(t, filepath.Join(dir, "file"), "text", 0o600)
+	path := makeFile(t, filepath.Join(dir, "file"), "text", 0o600)
 	give := func(path string, uid int) {
 		t.Helper()
 		if err := os.Lchown(path, uid, uid); err != nil {
@@ -268,9 +268,9 @@ func TestSecretsOfRoot(t *testing.T) {
 func TestExchangedNames(t *testing.T) {
 	dir := t.TempDir()
 	names := map[string]func(path string){
-		"good":  func(path string) { make1(t, path, "good", 0o600) },
-		"open":  func(path string) { make1(t, path, "evil", 0o666) },
-		"other": func(path string) { make1(t, path, "evil", 0o600); _ = os.Chown(path, stranger, stranger) },
+		"good":  func(path string) { makeFile(t, path, "good", 0o600) },
+		"open":  func(path string) { makeFile(t, path, "evil", 0o666) },
+		"other": func(path string) { makeFile(t, path, "evil", 0o600); _ = os.Chown(path, stranger, stranger) },
 		"pipe":  func(path string) { _ = unix.Mkfifo(path, 0o600) },
 		"link":  func(path string) { _ = os.Symlink("/dev/zero", path) },
 	}
