@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cloister-wasm/cloister/guestabi"
 	"golang.org/x/tools/txtar"
+
+	"github.com/cloister-wasm/cloister/guestabi"
 )
 
 // The attack corpus: testdata/attacks holds one archive for each class of attack,

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/host/policy"
-	"github.com/google/go-cmp/cmp"
 )
 
 // The faults that these tests showed: client tools had a path of their own beside the dispatcher, which forgot what

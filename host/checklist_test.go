@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestChecklist proves the validation checklist of the code mode contract, one

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloister-wasm/cloister/host"
 	"golang.org/x/tools/txtar"
+
+	"github.com/cloister-wasm/cloister/host"
 )
 
 // configCases are values of tools.codeMode. What becomes of them is in

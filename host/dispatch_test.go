@@ -10,10 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
-	"github.com/google/go-cmp/cmp"
 )
 
 // caught is code that gives name, code and message of what a call throws.

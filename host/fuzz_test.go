@@ -11,10 +11,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
-	"golang.org/x/tools/txtar"
 )
 
 // TestFuzzCorpora: a fuzz target without a corpus tests nothing in a normal run.

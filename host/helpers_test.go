@@ -10,12 +10,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/internal/waittest"
 	"github.com/cloister-wasm/cloister/quickjs"
-	"github.com/google/go-cmp/cmp"
 )
 
 // newHost makes a host with code mode on and, if o has no tools, one that echoes. It is

@@ -9,10 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestHooksRefuseAndReplace(t *testing.T) {

@@ -11,11 +11,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/plugins/lock"
-	"github.com/google/go-cmp/cmp"
 )
 
 // memoryServer is an MCP server in memory. Package host/mcp is tested with real ones.

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
-	"github.com/google/go-cmp/cmp"
 )
 
 // drifted gives what differs from the lock, by id.

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/plugins"
-	"github.com/google/go-cmp/cmp"
 )
 
 // value wants a completed result and gives its value as JSON.

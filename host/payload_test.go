@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
-	"github.com/google/go-cmp/cmp"
 )
 
 // builders are the provider payload builders, with a request around their tools.

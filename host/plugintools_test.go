@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/guestabi"
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
 	"github.com/cloister-wasm/cloister/plugins"
 	"github.com/cloister-wasm/cloister/plugins/lock"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A tool that a plugin calls is dispatched like one that a cell calls: policy,

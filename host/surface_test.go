@@ -13,9 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/cloister-wasm/cloister/host"
 	"github.com/cloister-wasm/cloister/host/hosttest"
-	"golang.org/x/tools/txtar"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")

@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cloister-wasm/cloister/internal/guestloop"
 	"github.com/cloister-wasm/cloister/quickjs"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestValues(t *testing.T) {
